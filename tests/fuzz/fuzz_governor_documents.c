@@ -28,7 +28,7 @@ static void read_config(const char *text, size_t len)
         check(error[0] && !config);
         return;
     }
-    const struct control_threshold_config *control = &config->threshold.control;
+    const struct control_safe_config *control = &config->threshold.safe;
     check(config->n_classes <= CONFIG_CLASSES_MAX && config->dead_ns > config->stale_ns);
     check(control->confirm >= 1 && control->confirm <= control->confirm_of &&
           control->confirm_of <= 32);

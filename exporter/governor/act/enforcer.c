@@ -76,8 +76,9 @@ static enum guard_verdict ask_guard(struct enforcer *enforcer, struct holding *h
     if (enforcer->config.dry && holding_is_held(enforcer, holding))
         n_open--; /* it has no number by which the guard would know it */
     enum guard_verdict verdict =
-        guard_check(&enforcer->guard, &holding->memory, claim, holding->wanted, n_open,
-                    enforcer->tick, enforcer->now_ns, value);
+        guard_check(&enforcer->guard, &holding->memory, claim, holding->wanted,
+                    (uint64_t)(holding->because.period_seconds * 1e9), n_open, enforcer->tick,
+                    enforcer->now_ns, value);
     if (verdict != GUARD_SAME || claim->value >= claim->most || holding->wanted_at == claim->at)
         return verdict;
     *value = claim->value;

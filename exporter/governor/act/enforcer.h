@@ -34,6 +34,8 @@ struct because {
     enum chosen_by chosen_by;
     /* Others wait for it: where no claim is left, it takes that of one that is none. */
     bool culprit;
+    /* How soon its policy itself may cut again: what is not sooner is no flapping. 0: never. */
+    double period_seconds;
     const char *why; /* why else; NULL: for nothing else */
 };
 

@@ -8,6 +8,8 @@
 
 #define SETTLE (60 * SECOND)
 #define YIELD_AFTER_RESETS HOUR
+#define YIELD_AFTER_CHANGES (10 * MINUTE)
+#define YIELD_LONGEST HOUR
 #define BASED_FIRST (5 * MINUTE)
 #define BASED_LONGEST (40 * MINUTE)
 #define RETRY_LONGEST (60 * SECOND)
@@ -73,21 +75,30 @@ static bool take_token(struct guard *guard, uint64_t now_ns)
     return true;
 }
 
-static void count_cut(const struct guard *guard, struct guard_memory *memory, uint64_t now_ns)
+/* One time, and twice as long each time; again the first an hour after the last one ended. */
+static uint64_t longer(uint64_t last, uint64_t ended_ns, uint64_t first, uint64_t longest,
+                       uint64_t now_ns)
 {
-    if (now_ns < memory->based_until_ns)
+    if (!last || now_ns - ended_ns >= HOUR)
+        return first;
+    return 2 * last < longest ? 2 * last : longest;
+}
+
+static void count_cut(const struct guard *guard, struct guard_memory *memory, uint64_t period_ns,
+                      uint64_t now_ns)
+{
+    uint64_t since_ns = now_ns - memory->cut_ns;
+    memory->cut_ns = now_ns;
+    /* A quarter early, for ticks come a little early or late. */
+    if (now_ns < memory->based_until_ns || (period_ns && since_ns >= period_ns - period_ns / 4))
         return;
     remember(memory->cuts, GUARD_CUTS_MAX, &memory->n_cuts, now_ns);
     unsigned recent =
         count_since(memory->cuts, GUARD_CUTS_MAX, memory->n_cuts, 10 * MINUTE, now_ns);
     if (recent <= guard->limits.cuts_per_10m)
         return;
-    if (now_ns - memory->based_until_ns >= HOUR)
-        memory->based_ns = 0;
-    uint64_t longer = 2 * memory->based_ns;
-    memory->based_ns = !memory->based_ns        ? BASED_FIRST
-                       : longer < BASED_LONGEST ? longer
-                                                : BASED_LONGEST;
+    memory->based_ns =
+        longer(memory->based_ns, memory->based_until_ns, BASED_FIRST, BASED_LONGEST, now_ns);
     memory->based_until_ns = now_ns + memory->based_ns;
     memory->n_cuts = 0;
 }
@@ -125,8 +136,8 @@ enum guard_verdict guard_move(struct guard *guard, struct guard_memory *memory,
 }
 
 enum guard_verdict guard_check(struct guard *guard, struct guard_memory *memory,
-                               const struct claim *claim, double wanted, size_t n_open,
-                               uint64_t tick, uint64_t now_ns, double *value)
+                               const struct claim *claim, double wanted, uint64_t period_ns,
+                               size_t n_open, uint64_t tick, uint64_t now_ns, double *value)
 {
     if (!(wanted >= claim->least)) /* NaN too */
         wanted = claim->least;
@@ -142,7 +153,7 @@ enum guard_verdict guard_check(struct guard *guard, struct guard_memory *memory,
     if (verdict != GUARD_PASS)
         return verdict;
     if (wanted < claim->value)
-        count_cut(guard, memory, now_ns);
+        count_cut(guard, memory, period_ns, now_ns);
     *value = wanted;
     return GUARD_PASS;
 }
@@ -181,7 +192,9 @@ enum guard_answer guard_changed(struct guard_memory *memory, uint64_t now_ns)
     remember(memory->changes, GUARD_CHANGES_MAX, &memory->n_changes, now_ns);
     if (count_since(memory->changes, GUARD_CHANGES_MAX, memory->n_changes, 10 * MINUTE, now_ns) ==
         GUARD_CHANGES_MAX) {
-        memory->yielded_until_ns = GUARD_YIELDED_FOR_GOOD;
+        memory->yielded_ns = longer(memory->yielded_ns, memory->yielded_until_ns,
+                                    YIELD_AFTER_CHANGES, YIELD_LONGEST, now_ns);
+        memory->yielded_until_ns = now_ns + memory->yielded_ns;
         return GUARD_YIELD;
     }
     memory->settle_until_ns = now_ns + SETTLE;

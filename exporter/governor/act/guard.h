@@ -14,9 +14,9 @@
 enum {
     GUARD_CUTS_MAX = 64,   /* that can be counted: cuts_per_10m is less */
     GUARD_RESETS_MAX = 6,  /* an hour that are answered */
-    GUARD_CHANGES_MAX = 3, /* in ten minutes: somebody else is in charge */
+    GUARD_CHANGES_MAX = 3, /* in ten minutes: somebody else is in charge, and it is left alone for
+                            * ten minutes, 20, 40, an hour */
 };
-#define GUARD_YIELDED_FOR_GOOD UINT64_MAX
 
 /* Why a change was not made. */
 enum guard_verdict {
@@ -57,9 +57,11 @@ struct guard_retry {
 struct guard_memory {
     uint64_t changed_tick; /* plus 1 */
     uint64_t settle_until_ns, yielded_until_ns;
+    uint64_t yielded_ns; /* the last pause for somebody who is in charge; forgotten as below */
     struct guard_retry retry, release; /* of changes; giving back waits for nothing else */
     uint64_t resets[GUARD_RESETS_MAX], changes[GUARD_CHANGES_MAX]; /* when; the oldest goes */
     uint64_t cuts[GUARD_CUTS_MAX];
+    uint64_t cut_ns;                      /* when it was cut last, counted or not */
     unsigned n_resets, n_changes, n_cuts; /* ever */
     /* Flapping: it stays at least, unless it is given back; how long the last time. Forgotten after
      * an hour without. */
@@ -74,11 +76,12 @@ void guard_init(struct guard *guard, const struct guard_limits *limits, uint64_t
 /*
  * What becomes of the wish for 'wanted': with PASS, *value is to be set, and least <= *value <=
  * most. The change counts as made. 'n_open' claims are open, this one among them if its id is not
- * 0.
+ * 0. A cut that comes 'period_ns' after the last one, or later, is in its policy's own course, and
+ * no flapping; 0: there is none.
  */
 enum guard_verdict guard_check(struct guard *guard, struct guard_memory *memory,
-                               const struct claim *claim, double wanted, size_t n_open,
-                               uint64_t tick, uint64_t now_ns, double *value);
+                               const struct claim *claim, double wanted, uint64_t period_ns,
+                               size_t n_open, uint64_t tick, uint64_t now_ns, double *value);
 
 /* The same for a change that leaves the value as it is: other ways, as many. */
 enum guard_verdict guard_move(struct guard *guard, struct guard_memory *memory,

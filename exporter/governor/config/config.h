@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "collectors/formulas/control_nvmm.h"
-#include "collectors/formulas/control_threshold.h"
+#include "collectors/formulas/control_safe.h"
 #include "exporter/governor/act/guard.h"
 #include "exporter/governor/see/client.h"
 #include "exporter/governor/see/view.h"
@@ -52,13 +52,20 @@ enum calibrate {
     CALIBRATE_THROTTLE  /* of latencies while best effort is held: calibration.h */
 };
 
+enum control_mode {
+    CONTROL_SAFE, /* what was calm: formulas/control_safe.h */
+    CONTROL_PAPER /* algorithm 1: formulas/control_threshold.h */
+};
+
 struct threshold_config {
     bool enabled;
+    enum control_mode mode;
     enum calibrate calibrate;
-    double window_seconds;                   /* decides no more often */
-    double factor;                           /* theta is so many times the baseline */
-    double culprit_share;                    /* culprits.h */
-    struct control_threshold_config control; /* base and step are the class's */
+    double window_seconds;           /* decides no more often */
+    double factor;                   /* theta is so many times the baseline */
+    double culprit_share;            /* culprits.h */
+    struct control_safe_config safe; /* base and step are the class's */
+    double futile_seconds;           /* at base, after which it is tried whether that helps */
 };
 
 enum ways_mode {

@@ -72,7 +72,7 @@ static json_t *read_policy(struct config_reader *reader, json_t *policies, enum 
 
 /* [2,3] */
 static void read_confirm(struct config_reader *reader, const json_t *policy,
-                         struct control_threshold_config *control)
+                         struct control_safe_config *control)
 {
     const json_t *list = json_object_get(policy, "confirm");
     json_int_t need = json_integer_value(json_array_get(list, 0));
@@ -89,35 +89,37 @@ static void read_confirm(struct config_reader *reader, const json_t *policy,
 
 static void read_threshold(struct config_reader *reader, json_t *policies)
 {
-    static const char *const keys[] = {"enabled", "classes", "mode",          "calibrate",
-                                       "window",  "factor",  "confirm",       "calm",
-                                       "hold",    "futile",  "culprit_share", NULL};
+    static const char *const keys[] = {"enabled", "classes",       "mode", "calibrate",  "window",
+                                       "factor",  "confirm",       "calm", "over_share", "hold",
+                                       "futile",  "culprit_share", NULL};
     static const char *const calibrate[] = {
         [CALIBRATE_BASELINE] = "baseline", [CALIBRATE_THROTTLE] = "throttle", NULL};
     static const char *const modes[] = {[CONTROL_SAFE] = "safe", [CONTROL_PAPER] = "paper", NULL};
     static const char where[] = "policies.threshold";
     struct threshold_config *threshold = &reader->config->threshold;
-    struct control_threshold_config *control = &threshold->control;
+    struct control_safe_config *safe = &threshold->safe;
     json_t *policy =
         read_policy(reader, policies, POLICY_THRESHOLD, keys, 1u << KNOB_CPU, &threshold->enabled);
-    control_threshold_defaults(control);
+    control_safe_defaults(safe);
     threshold->window_seconds = 1;
     threshold->factor = 1.25;
-    threshold->culprit_share = 0.1;
+    threshold->culprit_share = 0.6;
+    threshold->futile_seconds = 10;
     if (!policy)
         return;
-    control->mode =
+    threshold->mode =
         (enum control_mode)config_read_word(reader, policy, where, "mode", modes, CONTROL_SAFE);
     threshold->calibrate = (enum calibrate)config_read_word(reader, policy, where, "calibrate",
                                                             calibrate, CALIBRATE_BASELINE);
     config_read_duration(reader, policy, where, "window", 0.001, 60, &threshold->window_seconds);
     config_read_number(reader, policy, where, "factor", 1, 10, &threshold->factor);
     config_read_number(reader, policy, where, "culprit_share", 0, 1, &threshold->culprit_share);
-    read_confirm(reader, policy, control);
-    config_read_count(reader, policy, where, "calm", 1, 1000, &control->calm);
-    config_read_duration(reader, policy, where, "hold", 0, 3600, &control->hold_seconds);
-    config_read_duration(reader, policy, where, "futile", 1, 86400, &control->futile_seconds);
-    control->hold_max_seconds = 32 * control->hold_seconds;
+    read_confirm(reader, policy, safe);
+    config_read_count(reader, policy, where, "calm", 1, 1000, &safe->calm);
+    config_read_number(reader, policy, where, "over_share", 0, 1, &safe->over_share);
+    config_read_duration(reader, policy, where, "hold", 0, 3600, &safe->hold_seconds);
+    config_read_duration(reader, policy, where, "futile", 1, 86400, &threshold->futile_seconds);
+    safe->hold_max_seconds = 30 * safe->hold_seconds;
 }
 
 /* ---- by slowdown ---- */
@@ -166,7 +168,7 @@ static void read_mba(struct config_reader *reader, json_t *policies)
     static const char where[] = "policies.mba";
     struct mba_config *mba = &reader->config->mba;
     mba->step_seconds = 10;
-    mba->culprit_share = 0.1;
+    mba->culprit_share = 0.6;
     json_t *policy = read_policy(reader, policies, POLICY_MBA, keys, 1u << KNOB_MBA, &mba->enabled);
     if (!policy)
         return;

@@ -317,8 +317,10 @@ static void who_writes_each_second_wins(void **state)
     }
     expect_quota(scene, 3.9);
     assert_int_equal(enforcer_open(scene->enforcer), 0);
-    ticks(scene, 10000, 2);
+    ticks(scene, 590, 2);
     expect_quota(scene, 3.9);
+    ticks(scene, 10, 2); /* ten minutes later it is asked again who is in charge */
+    expect_quota(scene, 2);
 }
 
 /* A tick in which nobody is there, and one of another cgroup of that path. */

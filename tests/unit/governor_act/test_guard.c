@@ -18,7 +18,7 @@ struct scene {
     struct guard guard;
     struct guard_memory memory;
     struct claim claim;
-    uint64_t tick, now_ns;
+    uint64_t tick, now_ns, period_ns;
     double value;
 };
 
@@ -34,8 +34,9 @@ static enum guard_verdict ask(struct scene *scene, double wanted)
 {
     scene->tick++;
     scene->now_ns += SECOND;
-    enum guard_verdict verdict = guard_check(&scene->guard, &scene->memory, &scene->claim, wanted,
-                                             1, scene->tick, scene->now_ns, &scene->value);
+    enum guard_verdict verdict =
+        guard_check(&scene->guard, &scene->memory, &scene->claim, wanted, scene->period_ns, 1,
+                    scene->tick, scene->now_ns, &scene->value);
     if (verdict == GUARD_PASS)
         scene->claim.value = scene->value;
     return verdict;
@@ -101,7 +102,7 @@ static void one_change_a_tick(void **state)
     (void)state;
     struct scene scene = scene_of();
     assert_int_equal(ask(&scene, 2), GUARD_PASS);
-    assert_int_equal(guard_check(&scene.guard, &scene.memory, &scene.claim, 3, 1, scene.tick,
+    assert_int_equal(guard_check(&scene.guard, &scene.memory, &scene.claim, 3, 0, 1, scene.tick,
                                  scene.now_ns, &scene.value),
                      GUARD_TICK);
     assert_int_equal(ask(&scene, 3), GUARD_PASS);
@@ -114,15 +115,15 @@ static void so_many_writes_a_second(void **state)
     unsigned passed = 0;
     for (unsigned i = 0; i < 20; i++) {
         struct guard_memory fresh = {0};
-        passed += guard_check(&scene.guard, &fresh, &scene.claim, 2, 1, 1, scene.now_ns,
+        passed += guard_check(&scene.guard, &fresh, &scene.claim, 2, 0, 1, 1, scene.now_ns,
                               &scene.value) == GUARD_PASS;
     }
     assert_int_equal(passed, 5);
     struct guard_memory fresh = {0};
     assert_int_equal(
-        guard_check(&scene.guard, &fresh, &scene.claim, 2, 1, 1, scene.now_ns, &scene.value),
+        guard_check(&scene.guard, &fresh, &scene.claim, 2, 0, 1, 1, scene.now_ns, &scene.value),
         GUARD_RATE);
-    assert_int_equal(guard_check(&scene.guard, &fresh, &scene.claim, 2, 1, 1,
+    assert_int_equal(guard_check(&scene.guard, &fresh, &scene.claim, 2, 0, 1, 1,
                                  scene.now_ns + SECOND / 4, &scene.value),
                      GUARD_PASS);
 }
@@ -131,13 +132,13 @@ static void so_many_claims(void **state)
 {
     (void)state;
     struct scene scene = scene_of();
-    assert_int_equal(
-        guard_check(&scene.guard, &scene.memory, &scene.claim, 2, 2, 1, scene.now_ns, &scene.value),
-        GUARD_PASS); /* it is one of them */
+    assert_int_equal(guard_check(&scene.guard, &scene.memory, &scene.claim, 2, 0, 2, 1,
+                                 scene.now_ns, &scene.value),
+                     GUARD_PASS); /* it is one of them */
     scene.claim.id = 0;
-    assert_int_equal(
-        guard_check(&scene.guard, &scene.memory, &scene.claim, 2, 2, 2, scene.now_ns, &scene.value),
-        GUARD_CLAIMS);
+    assert_int_equal(guard_check(&scene.guard, &scene.memory, &scene.claim, 2, 0, 2, 2,
+                                 scene.now_ns, &scene.value),
+                     GUARD_CLAIMS);
 }
 
 /* Up and down: at the fourth cut it stays at least for 5 minutes, the next time for 10, up to 40.
@@ -214,6 +215,23 @@ static void slow_cuts_are_none_of_flapping(void **state)
     }
 }
 
+/* Algorithm 1 raises and cuts in two windows: 300 times in ten minutes. What comes sooner than its
+ * policy means it is flapping. */
+static void a_policy_s_own_course_is_no_flapping(void **state)
+{
+    (void)state;
+    struct scene scene = scene_of();
+    scene.period_ns = 2 * SECOND;
+    for (int i = 0; i < 300; i++) {
+        assert_int_equal(ask(&scene, 2), GUARD_PASS);
+        assert_float_equal(scene.value, 2, 0);
+        assert_int_equal(ask(&scene, 4), GUARD_PASS);
+    }
+    assert_int_equal(scene.memory.n_cuts, 0);
+    scene.period_ns = 4 * SECOND;
+    flap(&scene);
+}
+
 static void resets_are_answered_six_times_an_hour(void **state)
 {
     (void)state;
@@ -244,13 +262,37 @@ static void a_third_specification_in_ten_minutes_wins(void **state)
     assert_int_equal(ask(&scene, 2), GUARD_PASS);
     assert_int_equal(guard_changed(&memory, now += 4 * MINUTE), GUARD_ADOPT);
     assert_int_equal(guard_changed(&memory, now += 4 * MINUTE), GUARD_YIELD);
-    assert_true(guard_has_yielded(&memory, now + 1000000 * MINUTE));
+    assert_true(guard_has_yielded(&memory, now + 10 * MINUTE - 1));
+    assert_false(guard_has_yielded(&memory, now + 10 * MINUTE));
     scene.memory = memory;
+    scene.now_ns = now;
     scene.claim.value = 4;
     assert_int_equal(ask(&scene, 2), GUARD_YIELDED);
     struct guard_memory slow = {0};
     for (int i = 0; i < 20; i++)
         assert_int_equal(guard_changed(&slow, now += 5 * MINUTE), GUARD_ADOPT);
+}
+
+/* Whoever goes on resizing is left alone for longer each time, and never for good. */
+static void pauses_for_others_double_up_to_an_hour(void **state)
+{
+    (void)state;
+    static const uint64_t pauses[] = {10, 20, 40, 60, 60};
+    struct guard_memory memory = {0};
+    uint64_t now = 100 * MINUTE;
+    for (size_t i = 0; i < sizeof pauses / sizeof *pauses; i++) {
+        for (int n = 1; n < GUARD_CHANGES_MAX; n++)
+            assert_int_equal(guard_changed(&memory, now += MINUTE), GUARD_ADOPT);
+        assert_int_equal(guard_changed(&memory, now += MINUTE), GUARD_YIELD);
+        assert_true(guard_has_yielded(&memory, now + pauses[i] * MINUTE - 1));
+        now += pauses[i] * MINUTE;
+        assert_false(guard_has_yielded(&memory, now));
+    }
+    now += 61 * MINUTE; /* without any */
+    for (int n = 1; n < GUARD_CHANGES_MAX; n++)
+        guard_changed(&memory, now += MINUTE);
+    assert_int_equal(guard_changed(&memory, now += MINUTE), GUARD_YIELD);
+    assert_false(guard_has_yielded(&memory, now + 10 * MINUTE));
 }
 
 static struct claim claim_of(uint64_t ino)
@@ -347,6 +389,8 @@ int main(void)
         cmocka_unit_test(what_is_given_back_does_not_flap),
         cmocka_unit_test(after_a_calm_hour_flapping_begins_anew),
         cmocka_unit_test(slow_cuts_are_none_of_flapping),
+        cmocka_unit_test(a_policy_s_own_course_is_no_flapping),
+        cmocka_unit_test(pauses_for_others_double_up_to_an_hour),
         cmocka_unit_test(resets_are_answered_six_times_an_hour),
         cmocka_unit_test(a_third_specification_in_ten_minutes_wins),
         cmocka_unit_test(failures_wait_longer_each_time),

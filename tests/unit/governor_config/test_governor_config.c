@@ -52,7 +52,8 @@ static void everything(void **state)
         "\"stale\":\"2s\",\"dead\":\"5s\"},\"state_directory\":\"/s\"," CLASSES ",\"policies\":{"
         "\"threshold\":{\"classes\":[\"batch\"],\"mode\":\"paper\",\"factor\":1.1,"
         "\"calibrate\":\"throttle\",\"window\":\"250ms\","
-        "\"confirm\":[3,5],\"calm\":4,\"hold\":\"5s\",\"futile\":\"60s\",\"culprit_share\":0}},"
+        "\"confirm\":[3,5],\"calm\":4,\"over_share\":0.02,\"hold\":\"5s\",\"futile\":\"60s\","
+        "\"culprit_share\":0}},"
         "\"limits\":{\"claims\":8,\"writes_per_second\":5,\"cuts_per_10m\":3}}");
     const struct threshold_config *threshold = &config->threshold;
     assert_true(config->enforce && threshold->enabled);
@@ -64,16 +65,18 @@ static void everything(void **state)
     assert_float_equal(config->classes[1].step_cores, 0.25, 0);
     assert_int_equal(config->owners[1][KNOB_CPU], POLICY_THRESHOLD);
     assert_int_equal(config->owners[0][KNOB_CPU], POLICY_NONE);
-    assert_int_equal(threshold->control.mode, CONTROL_PAPER);
+    assert_int_equal(threshold->mode, CONTROL_PAPER);
     assert_int_equal(threshold->calibrate, CALIBRATE_THROTTLE);
     assert_float_equal(threshold->window_seconds, 0.25, 0);
     assert_float_equal(threshold->factor, 1.1, 1e-6);
     assert_float_equal(threshold->culprit_share, 0, 0);
-    assert_int_equal(threshold->control.confirm, 3);
-    assert_int_equal(threshold->control.confirm_of, 5);
-    assert_int_equal(threshold->control.calm, 4);
-    assert_float_equal(threshold->control.hold_seconds, 5, 0);
-    assert_float_equal(threshold->control.futile_seconds, 60, 0);
+    assert_int_equal(threshold->safe.confirm, 3);
+    assert_int_equal(threshold->safe.confirm_of, 5);
+    assert_int_equal(threshold->safe.calm, 4);
+    assert_float_equal(threshold->safe.over_share, 0.02, 0);
+    assert_float_equal(threshold->safe.hold_seconds, 5, 0);
+    assert_float_equal(threshold->safe.hold_max_seconds, 150, 0);
+    assert_float_equal(threshold->futile_seconds, 60, 0);
     assert_int_equal(config->limits.claims, 8);
     config_free(config);
 }

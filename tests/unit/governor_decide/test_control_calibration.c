@@ -187,39 +187,6 @@ static void never_more_than_it_may(void **context)
     assert_in_range(most, 30, 120);
 }
 
-/* Futility is not counted, a raise needs calm windows again, and what held it stays. */
-static void a_hold_is_no_cut(void **context)
-{
-    (void)context;
-    struct control_threshold_config config;
-    struct control_threshold state;
-    control_threshold_defaults(&config);
-    control_threshold_init(&state, &config, 3, 0);
-    for (int t = 0; t < 5; t++)
-        control_threshold_step(&state, &config, 3, t, CONTROL_BELOW, true);
-    assert_float_equal(state.quota_cores, 2.5, 0);
-    for (int t = 5; t < 200; t++) {
-        control_threshold_hold(&state, &config, 3, t);
-        assert_float_equal(state.quota_cores, 1, 0);
-    }
-    assert_int_equal(control_threshold_step(&state, &config, 3, 200, CONTROL_OVER, true),
-                     CONTROL_KEEP);
-    for (int t = 201; t < 203; t++)
-        assert_int_equal(control_threshold_step(&state, &config, 3, t, CONTROL_BELOW, true),
-                         CONTROL_KEEP);
-    assert_int_equal(control_threshold_step(&state, &config, 3, 203, CONTROL_BELOW, true),
-                     CONTROL_RAISE);
-    control_threshold_hold(&state, &config, 0.5, 204);
-    assert_float_equal(state.quota_cores, 0.5, 0);
-    control_threshold_init(&state, &config, 3, 0);
-    for (int t = 0; t < 100; t++)
-        control_threshold_step(&state, &config, 3, t, CONTROL_OVER, true);
-    for (int t = 100; t < 130; t++)
-        control_threshold_hold(&state, &config, 3, t);
-    assert_int_equal(control_threshold_step(&state, &config, 3, 130, CONTROL_OVER, true),
-                     CONTROL_KEEP);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,7 +199,6 @@ int main(void)
         cmocka_unit_test(windows_that_are_too_long),
         cmocka_unit_test(ten_minutes_of_a_node),
         cmocka_unit_test(never_more_than_it_may),
-        cmocka_unit_test(a_hold_is_no_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

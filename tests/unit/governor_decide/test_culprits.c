@@ -29,14 +29,17 @@ static int setup(void **state)
     static struct scene scene;
     scene = (struct scene){.n = CONTAINERS, .now = 1000};
     for (size_t i = 0; i < CONTAINERS; i++) {
-        scene.containers[i] = (struct view_container){.path = paths[i],
+        scene.containers[i] = (struct view_container){.namespace_ = "jobs",
+                                                      .pod = "",
+                                                      .container = paths[i] + 1,
+                                                      .path = paths[i],
                                                       .cgroup_id = 1 + i,
                                                       .caused_latency_seconds = NAN,
                                                       .caused_wait_seconds = NAN};
         scene.holdings[i].policy = i == CART ? POLICY_NONE : POLICY_THRESHOLD;
         scene.order[i] = i;
     }
-    assert_int_equal(culprits_new(0.1, &scene.culprits), 0);
+    assert_int_equal(culprits_new(0.6, &scene.culprits), 0);
     *state = &scene;
     return 0;
 }
@@ -101,8 +104,8 @@ static void by_reads(void **state)
     window(scene);
     expect(scene, CHOSEN_BY_READS, true, false, false);
     scene->containers[TWO].memory_reads = 0; /* it began anew: not known */
-    read_more(scene, (const double[CONTAINERS]){0, 80, 0, 20});
-    window(scene);
+    read_more(scene, (const double[CONTAINERS]){0, 80, 0, 200});
+    window(scene); /* 171 and 208: the least set that does 60 % has both */
     expect(scene, CHOSEN_BY_READS, true, false, true);
     window(scene); /* nobody reads */
     expect(scene, CHOSEN_BY_NOTHING, false, false, false);
@@ -122,7 +125,7 @@ static void by_latency(void **state)
     read_more(scene, reads);
     window(scene);
     expect(scene, CHOSEN_BY_LATENCY, false, true, false);
-    name(scene, (const double[CONTAINERS]){0, 0, 24, 8}); /* 75 and 25 % */
+    name(scene, (const double[CONTAINERS]){0, 0, 24, 38}); /* 48.8 and 40 in all */
     window(scene);
     expect(scene, CHOSEN_BY_LATENCY, false, true, true);
 }
@@ -156,7 +159,7 @@ static void an_answer_holds_for_ten_seconds(void **state)
     expect(scene, CHOSEN_BY_READS, true, false, false);
     name(scene, (const double[CONTAINERS]){0, 0, 0, 5});
     window(scene);
-    expect(scene, CHOSEN_BY_LATENCY, false, false, true);
+    expect(scene, CHOSEN_BY_LATENCY, false, false, true); /* two has done nothing for 11 s */
 }
 
 static void make_wait(struct scene *scene, const double seconds[CONTAINERS])
@@ -180,7 +183,7 @@ static void by_wait(void **state)
     window(scene);
     expect(scene, CHOSEN_BY_WAIT, false, true, false);
     /* It is known of everybody: where the policy's own do little of it, none of them is cut. */
-    make_wait(scene, (const double[CONTAINERS]){0.24, 0.0085714, 0.0085714, 0});
+    make_wait(scene, (const double[CONTAINERS]){2.4, 0.0085714, 0.0085714, 0});
     read_more(scene, reads);
     window(scene);
     expect(scene, CHOSEN_BY_WAIT, false, false, false);
@@ -217,10 +220,76 @@ static void containers_come_and_go(void **state)
     scene->n = 4;
     name(scene, (const double[CONTAINERS]){0, 1000, 0, 10}); /* one's growth is not known */
     window(scene);
-    expect(scene, CHOSEN_BY_LATENCY, false, false, true);
-    scene->containers[THREE].cgroup_id = 99;
+    expect(scene, CHOSEN_BY_LATENCY, false, true, false); /* 20 and 10 */
+    name(scene, (const double[CONTAINERS]){0, 0, 0, 40});
     window(scene);
-    expect(scene, CHOSEN_BY_LATENCY, false, false, false);
+    expect(scene, CHOSEN_BY_LATENCY, false, false, true);
+    scene->containers[THREE].cgroup_id = 99; /* its owner is still the same */
+    window(scene);
+    expect(scene, CHOSEN_BY_LATENCY, false, false, true);
+}
+
+/* Replicas are one owner: 8 of 13, and of 14, which is not enough. */
+static void replicas_are_one_owner(void **state)
+{
+    struct scene *scene = *state;
+    scene->containers[ONE].pod = "report-6b7f9c8d5b-x2x4z";
+    scene->containers[TWO].pod = "report-6b7f9c8d5b-k9q7w";
+    scene->containers[ONE].container = scene->containers[TWO].container = "work";
+    window(scene);
+    assert_true(culprits_owner(scene->culprits, ONE) == culprits_owner(scene->culprits, TWO));
+    assert_true(culprits_owner(scene->culprits, ONE) != culprits_owner(scene->culprits, THREE));
+    read_more(scene, (const double[CONTAINERS]){0, 4, 4, 5});
+    window(scene);
+    expect(scene, CHOSEN_BY_READS, true, true, false);
+    read_more(scene, (const double[CONTAINERS]){0, 0, 0, 1});
+    window(scene);
+    expect(scene, CHOSEN_BY_READS, true, true, true);
+    /* Another namespace's of the same name are others. */
+    scene->containers[TWO].namespace_ = "other";
+    scene->containers[TWO].cgroup_id = 77;
+    window(scene);
+    assert_true(culprits_owner(scene->culprits, ONE) != culprits_owner(scene->culprits, TWO));
+}
+
+static bool is_owner(void *context, uint64_t owner)
+{
+    return *(const uint64_t *)context == owner;
+}
+
+static void who_is_left_out_leaves_room_for_others(void **state)
+{
+    struct scene *scene = *state;
+    window(scene);
+    read_more(scene, reads);
+    window(scene);
+    uint64_t one = culprits_owner(scene->culprits, ONE);
+    uint64_t two = culprits_owner(scene->culprits, TWO);
+    culprits_choose(scene->culprits, is_owner, &one);
+    expect(scene, CHOSEN_BY_READS, false, false, true); /* 8 of 9 */
+    culprits_choose(scene->culprits, NULL, NULL);
+    expect(scene, CHOSEN_BY_READS, true, false, false);
+    name(scene, reads);
+    window(scene);
+    name(scene, (const double[CONTAINERS]){0, 0, 20, 0});
+    read_more(scene, reads);
+    window(scene);
+    expect(scene, CHOSEN_BY_LATENCY, false, true, false);
+    culprits_choose(scene->culprits, is_owner, &two); /* nobody else is named: who reads */
+    expect(scene, CHOSEN_BY_READS, true, false, false);
+}
+
+/* 1/e in ten minutes: 91 become 33, and 50 are more. */
+static void what_is_past_counts_less(void **state)
+{
+    struct scene *scene = *state;
+    window(scene);
+    read_more(scene, reads);
+    window(scene);
+    scene->now += 599;
+    read_more(scene, (const double[CONTAINERS]){0, 0, 0, 60});
+    window(scene);
+    expect(scene, CHOSEN_BY_READS, false, false, true);
 }
 
 static void windows_allocate_nothing(void **state)
@@ -237,10 +306,10 @@ static void without_memory(void **state)
     (void)state;
     if (!malloc_fail(0))
         skip();
-    for (uint64_t n = 1; n <= 3; n++) {
+    for (uint64_t n = 1; n <= 5; n++) {
         struct culprits *culprits = NULL;
         malloc_fail(n);
-        int err = culprits_new(0.1, &culprits);
+        int err = culprits_new(0.6, &culprits);
         malloc_fail(0);
         assert_int_equal(err, -ENOMEM);
         assert_null(culprits);
@@ -259,6 +328,9 @@ int main(void)
         TEST(by_wait),
         TEST(no_share_is_asked_for),
         TEST(containers_come_and_go),
+        TEST(replicas_are_one_owner),
+        TEST(who_is_left_out_leaves_room_for_others),
+        TEST(what_is_past_counts_less),
         TEST(windows_allocate_nothing),
         cmocka_unit_test(without_memory),
     };

@@ -691,11 +691,42 @@ static void another_configuration_cuts_nobody(void **state)
     assert_int_equal(look.counts.chosen[CHOSEN_BY_READS], 1);
 }
 
-static void stopping_puts_all_back(void **state)
+/* Nobody waits yet: in mode safe, the default, a start takes nothing. */
+static void a_start_takes_nothing(void **state)
 {
     struct scene *scene = *state;
     start(scene, true, "safe");
     warm_up(scene);
+    for (int i = 0; i < 20; i++)
+        tick(scene, 100);
+    assert_int_equal(scene->rig.control_writes, 0);
+    tick(scene, 131);
+    assert_int_equal(scene->rig.control_writes, 0);
+    tick(scene, 131); /* the second of three */
+    expect_quota(scene, "/batch", "250000 100000");
+    expect_quota(scene, "/compute", "300000 100000");
+    assert_string_equal(scene->last.cause, "shop/shop-0/shop");
+    tick(scene, 131);
+    expect_quota(scene, "/batch", "250000 100000");
+    tick(scene, 131); /* it has not helped */
+    expect_quota(scene, "/batch", "100000 100000");
+}
+
+/* In mode paper it does, and nobody is to blame. */
+static void a_start_by_the_paper_blames_nobody(void **state)
+{
+    struct scene *scene = *state;
+    start_warm(scene);
+    tick(scene, 131);
+    expect_quota(scene, "/batch", "100000 100000");
+    assert_string_equal(scene->last.why, "start");
+    assert_string_equal(scene->last.cause, "");
+}
+
+static void stopping_puts_all_back(void **state)
+{
+    struct scene *scene = *state;
+    start_warm(scene);
     tick(scene, 131);
     expect_quota(scene, BATCH, "100000 100000");
     assert_int_equal(governor_stop(scene->governor, 0), 0);
@@ -811,6 +842,8 @@ int main(void)
         TEST(a_new_configuration),
         TEST(who_has_ended_has_vanished),
         TEST(another_configuration_cuts_nobody),
+        TEST(a_start_takes_nothing),
+        TEST(a_start_by_the_paper_blames_nobody),
         TEST(stopping_puts_all_back),
         TEST(memory_that_runs_out),
         TEST(a_quota_at_base_without_a_claim),

@@ -136,7 +136,7 @@ static int setup(void **state)
                                                        .namespace_ = i < 2   ? "shop"
                                                                      : i < 4 ? "jobs"
                                                                              : "rest",
-                                                       .pod = "pod",
+                                                       .pod = i < 2 ? "pod" : names[i],
                                                        .container = names[i],
                                                        .path = paths[i]};
         scene->slowdowns[i] = 1;
@@ -597,7 +597,7 @@ static void attribution_chooses_before_reads(void **state)
     assert_int_equal(counts_of(scene).chosen[CHOSEN_BY_READS], 1);
 }
 
-/* one reads 95 %, and then two; there is a claim for one of them. */
+/* one reads 95 %, and then two by far more; there is a claim for one of them. */
 static void at_the_limit_of_claims_the_culprit_gets_less(void **state)
 {
     static const struct guard_limits one = {
@@ -608,7 +608,7 @@ static void at_the_limit_of_claims_the_culprit_gets_less(void **state)
     run(scene, 1);
     after(scene, 2, KNOB_MBA, 80, 100, 0);
     scene->reads[2] = 5e4;
-    scene->reads[3] = 95e4;
+    scene->reads[3] = 95e6;
     after(scene, 5, KNOB_MBA, 80, 100, 0);
     steps(scene, 1);                     /* a minute after one was the culprit */
     expect(scene, KNOB_MBA, 100, 90, 0); /* from where two is, not from what it was denied */
@@ -986,11 +986,11 @@ static void the_candidate_reads_most_of_best_effort(void **state)
     scene->reads[0] = 5e6;
     scene->reads[3] = 3e6;
     run(scene, 61);
-    assert_string_equal(advice_of(scene)->candidate, "jobs/pod/two");
+    assert_string_equal(advice_of(scene)->candidate, "jobs/two/two");
     assert_float_equal(advice_of(scene)->reads_share, 3.0 / 11, 1e-9);
     scene->gone[3] = true;
     run(scene, 60);
-    assert_true(strcmp(advice_of(scene)->candidate, "jobs/pod/two") != 0);
+    assert_true(strcmp(advice_of(scene)->candidate, "jobs/two/two") != 0);
 }
 
 /* Its reads are among those of all. */
@@ -1001,7 +1001,7 @@ static void who_is_exempt_is_no_candidate(void **state)
     scene->reads[3] = 3e6;
     scene->exempt[3] = true;
     run(scene, 61);
-    assert_string_equal(advice_of(scene)->candidate, "jobs/pod/one");
+    assert_string_equal(advice_of(scene)->candidate, "jobs/one/one");
     assert_float_equal(advice_of(scene)->reads_share, 2.0 / 8, 1e-9);
     scene->exempt[2] = scene->exempt[4] = true;
     run(scene, 60);

@@ -14,7 +14,7 @@
 #include "exporter/governor/act/journal/journal.h"
 #include "exporter/governor/act/restore.h"
 
-enum { FAKE_KNOBS_MAX = 8 };
+enum { FAKE_KNOBS_MAX = 24 };
 
 struct fake_knob {
     char path[64];

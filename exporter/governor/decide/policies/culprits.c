@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "exporter/base/hash.h"
+#include "exporter/containers/workload.h"
 
 /* What may choose, the last of them first. */
 enum sign { SIGN_READS, SIGN_LATENCY, SIGN_WAIT, SIGNS };
@@ -16,21 +17,41 @@ static const enum chosen_by chosen_by[SIGNS] = {
     [SIGN_WAIT] = CHOSEN_BY_WAIT,
 };
 static const double holds_seconds[SIGNS] = {[SIGN_LATENCY] = 10, [SIGN_WAIT] = 10};
+static const double harm_seconds = 600;                      /* by then a harm counts 1/e */
+static const double active_seconds = 10, active_part = 0.01; /* of the harm of a window */
+static const double own_part = 0.1; /* of all that wait: less is not worth a cut */
+
+enum { OWNERS_MAX = 2 * CLAIMS_MAX };
 
 /* A container of the view, at the same place. */
 struct entry {
-    uint64_t key;
+    uint64_t key, owner;
     bool own;
     double counted[SIGNS]; /* NaN: not known */
     double grown[SIGNS];   /* in the last window; 0 where it is not known */
-    double share[SIGNS];   /* of what was done, in the last window that had an answer */
+    size_t at;             /* its owner in the list; OWNERS_MAX: of others */
+};
+
+/* It keeps its place as long as it is remembered; harm is the policy's own containers'. */
+struct owner {
+    uint64_t key; /* 0: the place is free */
+    double seen;  /* when */
+    double harm[SIGNS];
+    double grown[SIGNS];  /* in the last window ... */
+    double active[SIGNS]; /* ... and when it did its part last */
+    bool left_out, chosen;
 };
 
 struct culprits {
     double share, now;
     struct entry *entries, *before; /* VIEW_CONTAINERS_MAX; of this window, and of the last one */
     size_t n, n_before;
+    struct owner *owners;   /* OWNERS_MAX */
+    size_t *ranked;         /* OWNERS_MAX; those that do harm, the greatest first */
     double answered[SIGNS]; /* when */
+    double everybody;       /* waits, of all containers */
+    enum sign chooser;      /* SIGNS: none */
+    enum sign chose;        /* the chooser, or one below it */
 };
 
 int culprits_new(double share, struct culprits **out)
@@ -39,9 +60,12 @@ int culprits_new(double share, struct culprits **out)
     if (!culprits)
         return -ENOMEM;
     culprits->share = share;
+    culprits->chooser = culprits->chose = SIGNS;
     culprits->entries = calloc(VIEW_CONTAINERS_MAX, sizeof *culprits->entries);
     culprits->before = calloc(VIEW_CONTAINERS_MAX, sizeof *culprits->before);
-    if (!culprits->entries || !culprits->before) {
+    culprits->owners = calloc(OWNERS_MAX, sizeof *culprits->owners);
+    culprits->ranked = calloc(OWNERS_MAX, sizeof *culprits->ranked);
+    if (!culprits->entries || !culprits->before || !culprits->owners || !culprits->ranked) {
         culprits_free(culprits);
         return -ENOMEM;
     }
@@ -57,6 +81,8 @@ void culprits_free(struct culprits *culprits)
         return;
     free(culprits->entries);
     free(culprits->before);
+    free(culprits->owners);
+    free(culprits->ranked);
     free(culprits);
 }
 
@@ -69,13 +95,23 @@ void culprits_inherit(struct culprits *culprits, struct culprits *before)
     *before = empty;
 }
 
-/* ---- a window ---- */
+/* ---- containers and owners ---- */
 
 /* A path may be reused, and then the inode is another. */
 static uint64_t key_of(const struct view_container *container)
 {
     uint64_t key = hash_bytes(HASH_START, container->path, strlen(container->path));
     return hash_bytes(key, &container->cgroup_id, sizeof container->cgroup_id);
+}
+
+static uint64_t owner_of(const struct view_container *container)
+{
+    const char *name = container->pod[0] ? container->pod : container->container;
+    size_t len = workload_owner_len(container->pod, container->container);
+    uint64_t key = hash_bytes(HASH_START, container->namespace_, strlen(container->namespace_) + 1);
+    if (len == 0) /* it has no names */
+        return key_of(container) | 1;
+    return hash_bytes(key, name, len) | 1;
 }
 
 /* Containers mostly come in the order of the last window: it is looked for behind the last one that
@@ -93,8 +129,27 @@ static const struct entry *find_before(const struct culprits *culprits, uint64_t
     return NULL;
 }
 
-static void read_entry(struct entry *entry, const struct view_container *container,
-                       const struct entry *before)
+/* Where all places are taken, who was not seen for the longest time is forgotten. */
+static size_t place_of(struct culprits *culprits, uint64_t key)
+{
+    size_t oldest = 0;
+    for (size_t i = 0; i < OWNERS_MAX; i++) {
+        struct owner *owner = &culprits->owners[i];
+        if (owner->key == key)
+            return i;
+        if (!owner->key)
+            owner->seen = -INFINITY;
+        if (owner->seen < culprits->owners[oldest].seen)
+            oldest = i;
+    }
+    culprits->owners[oldest] = (struct owner){.key = key};
+    for (int sign = 0; sign < SIGNS; sign++)
+        culprits->owners[oldest].active[sign] = -INFINITY;
+    return oldest;
+}
+
+static void read_entry(struct culprits *culprits, struct entry *entry,
+                       const struct view_container *container, const struct entry *before)
 {
     const double counted[SIGNS] = {[SIGN_READS] = container->memory_reads,
                                    [SIGN_LATENCY] = container->caused_latency_seconds,
@@ -103,22 +158,63 @@ static void read_entry(struct entry *entry, const struct view_container *contain
         double grown = view_grown(before ? before->counted[sign] : NAN, counted[sign]);
         entry->counted[sign] = counted[sign];
         entry->grown[sign] = isnan(grown) ? 0 : grown;
-        entry->share[sign] = before ? before->share[sign] : 0;
     }
+    entry->owner = before ? before->owner : owner_of(container);
+    if (!entry->own)
+        entry->at = OWNERS_MAX;
+    else if (before && before->at < OWNERS_MAX && culprits->owners[before->at].key == entry->owner)
+        entry->at = before->at;
+    else
+        entry->at = place_of(culprits, entry->owner);
+    if (entry->own)
+        culprits->owners[entry->at].seen = culprits->now;
 }
 
-/* Keeps the last answer where there is no new one. */
-static void answer(struct culprits *culprits, enum sign sign)
+/* ---- a window ---- */
+
+static void forget(struct culprits *culprits, double seconds)
 {
-    double all = 0;
-    for (size_t i = 0; i < culprits->n; i++)
-        if (sign == SIGN_WAIT || culprits->entries[i].own)
-            all += culprits->entries[i].grown[sign];
-    if (!(all > 0))
-        return;
-    culprits->answered[sign] = culprits->now;
-    for (size_t i = 0; i < culprits->n; i++)
-        culprits->entries[i].share[sign] = culprits->entries[i].grown[sign] / all;
+    double keep = exp(-fmax(seconds, 0) / harm_seconds);
+    culprits->everybody *= keep;
+    for (size_t i = 0; i < OWNERS_MAX; i++)
+        for (int sign = 0; sign < SIGNS; sign++) {
+            culprits->owners[i].harm[sign] *= keep;
+            culprits->owners[i].grown[sign] = 0;
+        }
+}
+
+static void add_up(struct culprits *culprits)
+{
+    double all[SIGNS] = {0};
+    for (size_t i = 0; i < culprits->n; i++) {
+        const struct entry *entry = &culprits->entries[i];
+        culprits->everybody += entry->grown[SIGN_WAIT];
+        if (entry->grown[SIGN_WAIT] > 0)
+            culprits->answered[SIGN_WAIT] = culprits->now;
+        for (int sign = 0; sign < SIGNS && entry->own; sign++) {
+            culprits->owners[entry->at].grown[sign] += entry->grown[sign];
+            all[sign] += entry->grown[sign];
+        }
+    }
+    for (int sign = 0; sign < SIGNS; sign++)
+        if (all[sign] > 0)
+            culprits->answered[sign] = culprits->now;
+    for (size_t i = 0; i < OWNERS_MAX; i++)
+        for (int sign = 0; sign < SIGNS; sign++) {
+            struct owner *owner = &culprits->owners[i];
+            owner->harm[sign] += owner->grown[sign];
+            if (owner->grown[sign] > active_part * all[sign])
+                owner->active[sign] = culprits->now;
+        }
+}
+
+/* SIGNS: none has an answer. */
+static enum sign find_chooser(const struct culprits *culprits)
+{
+    for (int sign = SIGNS; sign-- > 0;)
+        if (culprits->now - culprits->answered[sign] <= holds_seconds[sign])
+            return (enum sign)sign;
+    return SIGNS;
 }
 
 void culprits_window(struct culprits *culprits, const struct policy_tick *tick, enum knob knob,
@@ -130,6 +226,7 @@ void culprits_window(struct culprits *culprits, const struct policy_tick *tick, 
     culprits->before = last;
     culprits->n_before = culprits->n;
     culprits->n = tick->n;
+    forget(culprits, tick->now - culprits->now);
     culprits->now = tick->now;
     for (size_t i = 0; i < tick->n; i++) {
         const struct governed *governed = &tick->governed[i];
@@ -137,35 +234,79 @@ void culprits_window(struct culprits *culprits, const struct policy_tick *tick, 
         struct entry *entry = &culprits->entries[i];
         entry->key = key_of(governed->container);
         entry->own = holding && holding->policy == policy;
-        read_entry(entry, governed->container, find_before(culprits, entry->key, &behind));
+        read_entry(culprits, entry, governed->container,
+                   find_before(culprits, entry->key, &behind));
     }
-    for (int sign = 0; sign < SIGNS; sign++)
-        answer(culprits, (enum sign)sign);
+    add_up(culprits);
+    culprits->chooser = find_chooser(culprits);
+    culprits_choose(culprits, NULL, NULL);
 }
 
 /* ---- who ---- */
 
-/* SIGNS: none has an answer. */
-static enum sign chooser(const struct culprits *culprits)
+static void rank(const struct culprits *culprits, enum sign sign, size_t *ranked, size_t n,
+                 size_t at)
 {
-    for (int sign = SIGNS; sign-- > 0;)
-        if (culprits->now - culprits->answered[sign] <= holds_seconds[sign])
-            return (enum sign)sign;
-    return SIGNS;
+    double harm = culprits->owners[at].harm[sign];
+    for (; n > 0 && culprits->owners[ranked[n - 1]].harm[sign] < harm; n--)
+        ranked[n] = ranked[n - 1];
+    ranked[n] = at;
+}
+
+/* Whether anybody was. */
+static bool choose_by(struct culprits *culprits, enum sign sign)
+{
+    double all = 0, sum = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < OWNERS_MAX; i++) {
+        const struct owner *owner = &culprits->owners[i];
+        if (!owner->key || owner->left_out || owner->seen != culprits->now ||
+            !(owner->harm[sign] > 0) || culprits->now - owner->active[sign] > active_seconds)
+            continue;
+        rank(culprits, sign, culprits->ranked, n++, i);
+        all += owner->harm[sign];
+    }
+    if (sign == SIGN_WAIT && all < own_part * culprits->everybody)
+        return true; /* it is known who, and it is none of these */
+    for (size_t i = 0; i < n && sum < culprits->share * all; i++) {
+        struct owner *owner = &culprits->owners[culprits->ranked[i]];
+        owner->chosen = true;
+        sum += owner->harm[sign];
+    }
+    return n > 0;
+}
+
+void culprits_choose(struct culprits *culprits, bool (*leave_out)(void *context, uint64_t owner),
+                     void *context)
+{
+    for (size_t i = 0; i < OWNERS_MAX; i++) {
+        struct owner *owner = &culprits->owners[i];
+        owner->chosen = false;
+        owner->left_out = owner->key && leave_out && leave_out(context, owner->key);
+    }
+    culprits->chose = culprits->chooser;
+    /* Nobody whom that names is left: others may be. */
+    while (culprits->chose != SIGNS && !choose_by(culprits, culprits->chose))
+        culprits->chose = culprits->chose == 0 ? SIGNS : (enum sign)(culprits->chose - 1);
 }
 
 enum chosen_by culprits_chosen_by(const struct culprits *culprits)
 {
-    enum sign sign = chooser(culprits);
     if (culprits->share == 0)
         return CHOSEN_BY_ALL;
-    return sign == SIGNS ? CHOSEN_BY_NOTHING : chosen_by[sign];
+    return culprits->chose == SIGNS ? CHOSEN_BY_NOTHING : chosen_by[culprits->chose];
 }
 
 bool culprits_include(const struct culprits *culprits, size_t i)
 {
-    enum sign sign = chooser(culprits);
-    if (culprits->share == 0)
-        return true;
-    return sign != SIGNS && culprits->entries[i].share[sign] >= culprits->share;
+    const struct entry *entry = &culprits->entries[i];
+    if (!entry->own)
+        return false;
+    const struct owner *owner = &culprits->owners[entry->at];
+    return culprits->share == 0 ? !owner->left_out : owner->chosen;
+}
+
+uint64_t culprits_owner(const struct culprits *culprits, size_t i)
+{
+    return culprits->entries[i].owner;
 }

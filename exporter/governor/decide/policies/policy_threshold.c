@@ -1,6 +1,6 @@
 /*
  * Best-effort containers get CPU as long as no protected container's memory latency is above its
- * theta (formulas/control_threshold.h, once for each best-effort container).
+ * theta (threshold.h), each by itself.
  *
  * It decides once a window, which is a second as in the paper: a tick, or as many of the exporter's
  * as last at least so long. Between its windows nothing is wished for, and what is held stays.
@@ -16,45 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/governor/decide/policies/calibration.h"
-#include "exporter/governor/decide/policies/culprits.h"
-#include "exporter/governor/decide/policies/latencies.h"
+#include "exporter/base/hash.h"
+#include "exporter/governor/decide/policies/threshold.h"
 
 /* Windows without a latency in which a protected container may still be waiting. */
 enum { SILENT_WINDOWS = 3 };
-
-/* What is remembered of a container while it is in view. */
-struct app {
-    char path[CLAIM_PATH_MAX];
-    bool seen;
-    uint64_t cgroup_id;         /* of protected ones, as what follows: a path may be reused */
-    double theta;               /* 0: none is known */
-    unsigned silent;            /* windows without a latency */
-    struct latencies latencies; /* since the last window */
-    bool started;               /* of best effort, as what follows */
-    struct control_threshold control;
-    enum chosen_by chosen_by; /* when it was cut last */
-};
-
-/* What all protected containers say together. */
-struct signal {
-    enum control_window window;
-    bool any; /* one has a theta */
-    char cause[CLAIM_NAME_MAX];
-    double measured, limit, worst; /* of the one that is furthest over its theta */
-};
-
-struct threshold_policy {
-    const struct config *config;
-    struct app *apps; /* CLAIMS_MAX */
-    size_t n;
-    struct signal signal; /* of this tick; wishes point into it until they are committed */
-    struct culprits *culprits;
-    struct calibration *calibration;
-    bool holding;   /* best effort, to calibrate */
-    double decided; /* when the last window ended */
-    uint64_t futile, chosen[CHOSEN_BYS];
-};
 
 static bool enabled(const struct config *config)
 {
@@ -66,7 +32,9 @@ static void release(void *self)
     struct threshold_policy *policy = self;
     calibration_free(policy->calibration);
     culprits_free(policy->culprits);
+    benefit_free(policy->benefit);
     free(policy->apps);
+    free(policy->causes);
     free(policy);
 }
 
@@ -78,8 +46,12 @@ static int init(const struct config *config, void **self)
     policy->config = config;
     policy->decided = -INFINITY;
     policy->apps = calloc(CLAIMS_MAX, sizeof *policy->apps);
-    int err =
-        policy->apps ? culprits_new(config->threshold.culprit_share, &policy->culprits) : -ENOMEM;
+    policy->causes = calloc(VIEW_CONTAINERS_MAX, sizeof *policy->causes);
+    int err = policy->apps && policy->causes
+                  ? culprits_new(config->threshold.culprit_share, &policy->culprits)
+                  : -ENOMEM;
+    if (!err)
+        err = benefit_new(&policy->benefit);
     if (!err)
         err = calibration_new(&policy->calibration);
     if (err)
@@ -89,32 +61,33 @@ static int init(const struct config *config, void **self)
     return err;
 }
 
-/* Nothing of it is of the configuration, which each step is given: quotas stay as they are. */
+/* Nothing of it is of the configuration, which each step is given: quotas stay as they are. Of
+ * another mode only what it needs not. */
 static void inherit(void *self, void *before)
 {
     struct threshold_policy *policy = self, *earlier = before;
-    struct app *apps = policy->apps;
+    struct threshold_app *apps = policy->apps;
     calibration_inherit(policy->calibration, earlier->calibration);
     policy->holding = earlier->holding;
     policy->decided = earlier->decided;
     policy->apps = earlier->apps;
     policy->n = earlier->n;
-    policy->signal = earlier->signal;
+    policy->any = earlier->any;
     earlier->apps = apps;
     earlier->n = 0;
     culprits_inherit(policy->culprits, earlier->culprits);
+    benefit_inherit(policy->benefit, earlier->benefit);
 }
 
-/* NULL: there are too many. */
-static struct app *find(struct threshold_policy *policy, const char *path)
+struct threshold_app *threshold_find(struct threshold_policy *policy, const char *path)
 {
     for (size_t i = 0; i < policy->n; i++)
         if (strcmp(policy->apps[i].path, path) == 0)
             return &policy->apps[i];
     if (policy->n == CLAIMS_MAX || strlen(path) >= CLAIM_PATH_MAX)
         return NULL;
-    struct app *app = &policy->apps[policy->n++];
-    *app = (struct app){.latencies = LATENCIES_INIT};
+    struct threshold_app *app = &policy->apps[policy->n++];
+    *app = (struct threshold_app){.latencies = LATENCIES_INIT};
     strcpy(app->path, path);
     return app;
 }
@@ -127,7 +100,7 @@ static void add_latencies(struct threshold_policy *policy, const struct policy_t
         const struct governed *governed = &tick->governed[i];
         if (!config_is_protected(policy->config, governed->class))
             continue;
-        struct app *app = find(policy, governed->container->path);
+        struct threshold_app *app = threshold_find(policy, governed->container->path);
         if (app)
             latencies_add(&app->latencies, governed->container);
         else
@@ -160,7 +133,7 @@ static double normal_of(const struct threshold_policy *policy, const struct poli
 }
 
 static enum control_window window_of(const struct threshold_policy *policy,
-                                     const struct policy_tick *tick, struct app *app,
+                                     const struct policy_tick *tick, struct threshold_app *app,
                                      const struct view_container *container, int class)
 {
     double normal = normal_of(policy, tick, container, class);
@@ -178,95 +151,91 @@ static enum control_window window_of(const struct threshold_policy *policy,
     return app->theta > 0 && ++app->silent > SILENT_WINDOWS ? CONTROL_BELOW : CONTROL_SILENT;
 }
 
+/* The slowest by their theta, the slowest first. */
+static void add_victim(struct threshold_policy *policy, const struct view_container *container,
+                       double theta, uint64_t key)
+{
+    const struct threshold_victim victim = {.key = key,
+                                            .measured = container->latency_seconds,
+                                            .limit = theta,
+                                            .ratio = container->latency_seconds / theta};
+    struct threshold_victim *victims = policy->victims;
+    size_t at = policy->n_victims;
+    if (isnan(victim.ratio) || (at == VICTIMS_MAX && victims[at - 1].ratio >= victim.ratio))
+        return;
+    if (at == VICTIMS_MAX)
+        at--;
+    else
+        policy->n_victims++;
+    for (; at > 0 && victims[at - 1].ratio < victim.ratio; at--)
+        victims[at] = victims[at - 1];
+    victims[at] = victim;
+    snprintf(victims[at].name, sizeof victims[at].name, "%s/%s/%s", container->namespace_,
+             container->pod, container->container);
+}
+
 static void hear(struct threshold_policy *policy, const struct policy_tick *tick,
-                 const struct governed *governed, struct signal *signal)
+                 const struct governed *governed)
 {
     struct view_container joined = *governed->container, *container = &joined;
-    struct app *app = find(policy, container->path);
+    struct threshold_app *app = threshold_find(policy, container->path);
     if (!app)
         return;
     app->seen = true;
     container->latency_seconds = latencies_end(&app->latencies);
     enum control_window window = window_of(policy, tick, app, container, governed->class);
-    signal->any |= app->theta > 0;
-    if (window == CONTROL_OVER || (window == CONTROL_BELOW && signal->window == CONTROL_SILENT))
-        signal->window = window;
-    double ratio = container->latency_seconds / app->theta;
-    if (isnan(ratio) || ratio <= signal->worst)
-        return;
-    signal->worst = ratio;
-    signal->measured = container->latency_seconds;
-    signal->limit = app->theta;
-    snprintf(signal->cause, sizeof signal->cause, "%s/%s/%s", container->namespace_, container->pod,
-             container->container);
+    uint64_t key = hash_bytes(HASH_START, app->path, strlen(app->path)) | 1;
+    policy->any |= app->theta > 0;
+    if (window == CONTROL_OVER || (window == CONTROL_BELOW && policy->window == CONTROL_SILENT))
+        policy->window = window;
+    if (app->theta > 0)
+        benefit_hear(policy->benefit, key, container->latency_seconds);
+    if (window != CONTROL_SILENT)
+        add_victim(policy, container, app->theta, key);
+}
+
+static void hear_all(struct threshold_policy *policy, const struct policy_tick *tick)
+{
+    policy->window = CONTROL_SILENT;
+    policy->any = false;
+    policy->n_victims = 0;
+    benefit_begin(policy->benefit, tick->now);
+    for (size_t i = 0; i < tick->n; i++)
+        if (config_is_protected(policy->config, tick->governed[i].class))
+            hear(policy, tick, &tick->governed[i]);
+    policy->n_over = 0;
+    while (policy->n_over < policy->n_victims && policy->victims[policy->n_over].ratio >= 1)
+        policy->n_over++;
 }
 
 /* ---- best effort ---- */
 
-/* NULL: it is none of this policy's. */
-static struct holding *holding_of(const struct governed *governed)
+struct holding *threshold_holding(const struct governed *governed)
 {
     struct holding *holding = governed->holdings[KNOB_CPU];
     return holding && holding->policy == POLICY_THRESHOLD ? holding : NULL;
 }
 
-/* At its base whatever the signal is. */
-static void hold_one(const struct threshold_policy *policy, const struct policy_tick *tick,
-                     struct app *app, struct holding *holding,
-                     const struct control_threshold_config *control)
+void threshold_hold(struct threshold_policy *policy, const struct policy_tick *tick,
+                    struct threshold_app *app, size_t i)
 {
+    const struct governed *governed = &tick->governed[i];
+    const struct class *class = &policy->config->classes[governed->class];
+    struct holding *holding = threshold_holding(governed);
     const struct policy_calibration *reason = calibration_reason(policy->calibration);
     const struct because because = {.cause = reason ? reason->container : "",
                                     .measured = NAN,
                                     .limit = NAN,
                                     .why = "calibrate"};
-    control_threshold_hold(&app->control, control, holding->claim.most, tick->now);
-    enforcer_want(holding, app->control.quota_cores, &because);
-}
-
-static void step_one(struct threshold_policy *policy, const struct policy_tick *tick,
-                     struct app *app, size_t i, const struct control_threshold_config *control)
-{
-    const struct signal *signal = &policy->signal;
-    struct holding *holding = holding_of(&tick->governed[i]);
-    bool culprit = culprits_include(policy->culprits, i);
-    if (holding->crowded_out)
-        app->control.quota_cores = holding->claim.most;
-    enum control_action action = control_threshold_step(&app->control, control, holding->claim.most,
-                                                        tick->now, signal->window, culprit);
-    if (action == CONTROL_CUT)
-        app->chosen_by = culprits_chosen_by(policy->culprits);
-    const struct because because = {.cause = signal->cause,
-                                    .measured = signal->measured,
-                                    .limit = signal->limit,
-                                    .chosen_by = app->chosen_by,
-                                    .culprit = signal->window == CONTROL_OVER && culprit};
-    if (action == CONTROL_GIVE_UP) {
-        policy->futile++;
-        enforcer_let_go(tick->enforcer, holding, RELEASE_FUTILE, &because);
-    } else {
-        enforcer_want(holding, app->control.quota_cores, &because);
-    }
-}
-
-static void decide_one(struct threshold_policy *policy, const struct policy_tick *tick,
-                       struct app *app, size_t i)
-{
-    const struct governed *governed = &tick->governed[i];
-    const struct class *class = &policy->config->classes[governed->class];
-    struct control_threshold_config control = policy->config->threshold.control;
-    struct holding *holding = holding_of(governed);
-    if (!holding->known)
-        return;
-    control.base_cores = fmax(class->base_cores, holding->claim.least);
-    control.step_cores = class->step_cores;
+    double base = fmin(fmax(class->base_cores, holding->claim.least), holding->claim.most);
+    struct control_safe_config safe = policy->config->threshold.safe;
+    safe.base_cores = base;
     if (!app->started)
-        control_threshold_init(&app->control, &control, holding->claim.most, tick->now);
+        control_safe_init(&app->safe, &safe, holding->claim.most);
     app->started = true;
-    if (policy->holding)
-        hold_one(policy, tick, app, holding, &control);
-    else
-        step_one(policy, tick, app, i, &control);
+    app->paper.quota_cores = base;
+    control_safe_move(&app->safe, &safe, base, tick->now);
+    enforcer_want(holding, base, &because);
 }
 
 /* ---- calibration ---- */
@@ -276,22 +245,13 @@ static void decide_one(struct threshold_policy *policy, const struct policy_tick
 static bool is_quiet(const struct policy_tick *tick)
 {
     for (size_t i = 0; i < tick->n; i++) {
-        const struct holding *holding = holding_of(&tick->governed[i]);
+        const struct holding *holding = threshold_holding(&tick->governed[i]);
         if (!holding)
             continue;
         if (holding->known ? holding->claim.value > holding->claim.least || holding->unsure
                            : holding->memory.retry.wait_ns > 0)
             return false;
     }
-    return true;
-}
-
-/* Who was given up for it did not help stays free. */
-static bool may_hold(const struct threshold_policy *policy, double now)
-{
-    for (size_t i = 0; i < policy->n; i++)
-        if (policy->apps[i].started && now < policy->apps[i].control.gave_up_until)
-            return false;
     return true;
 }
 
@@ -306,7 +266,9 @@ static void begin_calibration(struct threshold_policy *policy, const struct poli
 static bool end_calibration(struct threshold_policy *policy, const struct policy_tick *tick)
 {
     return policy->config->threshold.calibrate == CALIBRATE_THROTTLE &&
-           calibration_decide(policy->calibration, tick, may_hold(policy, tick->now));
+           calibration_decide(policy->calibration, tick,
+                              /* Who is free since holding him does not help stays so. */
+                              !benefit_bars_anybody(policy->benefit));
 }
 
 /* ---- the whole ---- */
@@ -318,32 +280,40 @@ static void forget_unseen(struct threshold_policy *policy)
             policy->apps[i] = policy->apps[--policy->n];
 }
 
+static void decide_one(struct threshold_policy *policy, const struct policy_tick *tick, size_t i)
+{
+    struct holding *holding = threshold_holding(&tick->governed[i]);
+    if (!holding)
+        return;
+    struct threshold_app *app = threshold_find(policy, tick->governed[i].container->path);
+    if (app)
+        app->seen = true;
+    else
+        enforcer_leave_out(tick->enforcer);
+    if (!policy->any && !policy->holding)
+        enforcer_let_go(tick->enforcer, holding, RELEASE_UNMANAGED, NULL);
+    else if (app && holding->known && policy->holding)
+        threshold_hold(policy, tick, app, i);
+    else if (app && holding->known && policy->config->threshold.mode == CONTROL_PAPER)
+        threshold_paper_step(policy, tick, app, i);
+    else if (app && holding->known)
+        threshold_safe_step(policy, tick, app, i);
+}
+
 static void decide_window(struct threshold_policy *policy, const struct policy_tick *tick)
 {
-    struct signal *signal = &policy->signal;
-    *signal = (struct signal){.window = CONTROL_SILENT, .measured = NAN, .limit = NAN};
     for (size_t i = 0; i < policy->n; i++)
         policy->apps[i].seen = false;
     begin_calibration(policy, tick);
-    for (size_t i = 0; i < tick->n; i++)
-        if (config_is_protected(policy->config, tick->governed[i].class))
-            hear(policy, tick, &tick->governed[i], signal);
+    hear_all(policy, tick);
     policy->holding = end_calibration(policy, tick);
     culprits_window(policy->culprits, tick, KNOB_CPU, POLICY_THRESHOLD);
-    if (signal->window == CONTROL_OVER && !policy->holding)
+    if (policy->window == CONTROL_OVER && !policy->holding)
         policy->chosen[culprits_chosen_by(policy->culprits)]++;
-    for (size_t i = 0; i < tick->n; i++) {
-        struct holding *holding = holding_of(&tick->governed[i]);
-        struct app *app = holding ? find(policy, tick->governed[i].container->path) : NULL;
-        if (app)
-            app->seen = true;
-        else if (holding)
-            enforcer_leave_out(tick->enforcer);
-        if (holding && !signal->any && !policy->holding)
-            enforcer_let_go(tick->enforcer, holding, RELEASE_UNMANAGED, NULL);
-        else if (app)
-            decide_one(policy, tick, app, i);
-    }
+    if (policy->config->threshold.mode == CONTROL_SAFE && !policy->holding)
+        threshold_safe_begin(policy, tick);
+    for (size_t i = 0; i < tick->n; i++)
+        decide_one(policy, tick, i);
     forget_unseen(policy);
 }
 
@@ -364,7 +334,7 @@ static void decide(void *self, const struct policy_tick *tick)
 static void count(const void *self, struct policy_counts *counts)
 {
     const struct threshold_policy *policy = self;
-    counts->futile += policy->futile;
+    counts->futile += benefit_bars(policy->benefit);
     for (int by = 0; by < CHOSEN_BYS; by++)
         counts->chosen[by] += policy->chosen[by];
     calibration_count(policy->calibration, counts);
@@ -381,7 +351,7 @@ static size_t calibrations(const void *self, const struct policy_calibration **l
 static bool active(const void *self)
 {
     const struct threshold_policy *policy = self;
-    return policy->signal.any || policy->holding;
+    return policy->any || policy->holding;
 }
 
 const struct policy_ops threshold_policy = {
