@@ -1,6 +1,7 @@
 #include "exporter/governor/run.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -337,6 +338,40 @@ int run_governor(const struct flags *flags, struct config *config, const struct 
 
 /* ---- --check ---- */
 
+static void say_why_not(const struct governed *governed, FILE *out)
+{
+    bool any = false;
+    for (int knob = 0; knob < KNOB_COUNT; knob++) {
+        const struct holding *holding = governed->holdings[knob];
+        any |= holding != NULL;
+        if (holding && !holding->known)
+            fprintf(out, ", its %s not now: %s", knob_name((enum knob)knob),
+                    holding->why == -ERANGE ? "it has nothing to lose" : strerror(-holding->why));
+    }
+    if (governed->exempt)
+        fprintf(out, ", never restricted: %s", governed->why_exempt);
+    else if (!any && governed->threads == POLICY_NONE)
+        fputs(", not restricted: no policy has its class, or its cgroup is another one now", out);
+}
+
+/* Who is what, and why. */
+static void say_who(const struct config *config, const struct governed *governed, FILE *out)
+{
+    const struct view_container *container = governed->container;
+    fprintf(out, "%s/%s/%s: ", container->namespace_, container->pod, container->container);
+    if (governed->class == CLASS_NONE) {
+        fputs("in no class", out);
+    } else if (config_is_protected(config, governed->class)) {
+        fprintf(out, "protected, class %s", config->classes[governed->class].name);
+        if (isnan(container->baseline_seconds))
+            fputs(", without a baseline", out);
+    } else {
+        fprintf(out, "best effort, class %s", config->classes[governed->class].name);
+        say_why_not(governed, out);
+    }
+    fputc('\n', out);
+}
+
 int run_check(const struct flags *flags, const struct config *config, const struct fsroot *fs,
               const struct log *log, FILE *out, char *error, size_t error_size)
 {
@@ -360,7 +395,9 @@ int run_check(const struct flags *flags, const struct config *config, const stru
     if (!err)
         err = view_parse(body, len, &view, error, error_size);
     if (!err) {
-        governor_list(governor, &view);
+        const struct governed *governed = governor_list(governor, &view);
+        for (size_t i = 0; i < view.n; i++)
+            say_who(config, &governed[i], out);
         governor_look(governor, &state);
         const struct holding *holdings = enforcer_holdings(state.enforcer, &n);
         if (!view.has_tick || !view_is_counted(&view))

@@ -50,7 +50,7 @@ static void read_config(const char *text, size_t len)
         check(class->role == CLASS_PROTECTED || (class->step_cores > 0 && class->cores == 0));
         check(class->cores >= 0);
     }
-    int found = config_class_of(config, "shop", "cart-0", "cart", &literal);
+    int found = config_class_of(config, "shop", "cart-0", "cart", "guaranteed", &literal);
     check(found >= CLASS_NONE && found < (int)config->n_classes);
     config_free(config);
 }

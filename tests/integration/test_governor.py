@@ -637,10 +637,15 @@ class Governor(unittest.TestCase):
                                     timeout=20, check=False, env=scene.environment())
             self.assertEqual(result.returncode, 0, result.stderr.decode())
             return sorted(result.stdout.decode().splitlines())
-        self.assertEqual(checked(), [f'jobs/{name}-x/{name}: cpu between 1 and 3, now "300000 100000"'
-                                     for name in BATCH])
+        everybody = checked()
+        for name in BATCH:
+            self.assertIn(f'jobs/{name}-x/{name}: cpu between 1 and 3, now "300000 100000"', everybody)
+            self.assertIn(f"jobs/{name}-x/{name}: best effort, class batch", everybody)
+        self.assertEqual(sum(": protected, class web" in line for line in everybody), 1, everybody)
         scene.config.write_text(scene.config.read_text().replace('"jobs"', '"nobody"'))
-        self.assertEqual(checked(), ["no container here could be restricted now"])
+        nobody = checked()
+        self.assertIn("no container here could be restricted now", nobody)
+        self.assertIn(f"jobs/{BATCH[0]}-x/{BATCH[0]}: in no class", nobody)
         self.assertEqual(scene.steps(), 0)
 
     def test_quotas_of_the_real_kernel(self):

@@ -4,8 +4,8 @@
 int reproduce_control(struct reproduction *r)
 {
     static int (*const tables[])(struct reproduction *) = {
-        control_table_threshold, control_table_schemes,   control_table_qos,  control_table_loops,
-        control_table_billing,   control_table_placement, control_table_nvmm,
+        control_table_threshold, control_table_hours,   control_table_schemes,   control_table_qos,
+        control_table_loops,     control_table_billing, control_table_placement, control_table_nvmm,
     };
     int err = 0;
 

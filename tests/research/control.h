@@ -95,6 +95,7 @@ int control_nvmm_run(const struct control_nvmm_plan *plan, unsigned seconds,
 
 /* --- tables --- */
 
+int control_table_hours(struct reproduction *reproduction);
 int control_table_threshold(struct reproduction *reproduction); /* A1 */
 
 int control_table_schemes(struct reproduction *reproduction);   /* A3 */

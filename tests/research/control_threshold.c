@@ -31,7 +31,6 @@ static const struct arm {
     {"algorithm 1, theta", "\"mode\":\"paper\",\"factor\":1,\"culprit_share\":0", 0},
     {"algorithm 1, theta x 1.05", "\"mode\":\"paper\",\"factor\":1.05,\"culprit_share\":0", 0},
     {"algorithm 1, theta x 1.25", "\"mode\":\"paper\",\"factor\":1.25,\"culprit_share\":0", 0},
-    {"the governor's defaults", "\"mode\":\"safe\"", 0},
 };
 
 enum { ARMS = sizeof(arms) / sizeof(arms[0]), NO_QUOTA = 0, ONE_CORE = 1, PAPER_125 = 4 };

@@ -72,7 +72,8 @@ static bool is_pattern(const char *text)
 static void read_match(struct config_reader *reader, json_t *item, const char *where,
                        struct match *out)
 {
-    static const char *const keys[] = {"namespace", "pod", "container", NULL};
+    static const char *const keys[] = {"namespace", "pod", "container", "qos_class", NULL};
+    static const char *const qos[] = {"", "guaranteed", "burstable", "besteffort", NULL};
     config_check_object(reader, item, where, keys);
     if (!config_read_text(reader, item, where, "namespace", out->namespace_,
                           sizeof out->namespace_) ||
@@ -81,6 +82,7 @@ static void read_match(struct config_reader *reader, json_t *item, const char *w
         config_fail(reader, "%s: must say namespace, pod and container", where);
     else if (!is_pattern(out->namespace_) || !is_pattern(out->pod) || !is_pattern(out->container))
         config_fail(reader, "%s: a pattern has a bracket or an escape that does not end", where);
+    strcpy(out->qos_class, qos[config_read_word(reader, item, where, "qos_class", qos, 0)]);
 }
 
 static void read_matches(struct config_reader *reader, json_t *item, const char *where,
@@ -184,6 +186,30 @@ static void read_classes(struct config_reader *reader, const json_t *root)
         read_class(reader, json_array_get(list, i), i);
 }
 
+/* Who protects everybody has no best effort, and who protects nobody has nobody to act for. */
+static void refuse_what_does_nothing(struct config_reader *reader)
+{
+    const struct config *config = reader->config;
+    bool any = false;
+    for (size_t i = 0; i < config->n_classes; i++) {
+        const struct class *class = &config->classes[i];
+        any |= class->role == CLASS_PROTECTED;
+        for (size_t j = 0; class->role == CLASS_PROTECTED && j < class->n_matches; j++) {
+            const struct match *match = &class->matches[j];
+            if (strcmp(match->namespace_, "*") == 0 && strcmp(match->pod, "*") == 0 &&
+                strcmp(match->container, "*") == 0 && !match->qos_class[0])
+                config_fail(
+                    reader,
+                    "classes[%zu].match[%zu]: protects everybody, so that nobody is left to "
+                    "restrict",
+                    i, j);
+        }
+    }
+    if (config->threshold.enabled && !any)
+        config_fail(reader,
+                    "policies.threshold: no class is protected, so that it would never act");
+}
+
 static void read_limits(struct config_reader *reader, json_t *root)
 {
     static const char *const keys[] = {"claims", "writes_per_second", "cuts_per_10m", NULL};
@@ -233,6 +259,7 @@ static void read_root(struct config_reader *reader, json_t *root, bool enforce)
     read_exporter(reader, root, enforce);
     read_classes(reader, root);
     config_read_policies(reader, root);
+    refuse_what_does_nothing(reader);
     read_limits(reader, root);
 }
 
@@ -316,25 +343,32 @@ double config_floor(const struct config *config, int class, enum knob knob)
     return floors[knob];
 }
 
+/* Who wrote the class guaranteed means those that have it, as who wrote their names. */
+static bool names_guaranteed(const struct match *match, const char *pod)
+{
+    return pod[0] && strcmp(match->qos_class, "guaranteed") == 0;
+}
+
 /* *literal: whether one that fits does so by the name itself. */
 static bool matches(const struct class *class, const char *namespace_, const char *pod,
-                    const char *container, bool *literal)
+                    const char *container, const char *qos_class, bool *literal)
 {
     bool any = false;
     *literal = false;
     for (size_t i = 0; i < class->n_matches; i++) {
         const struct match *match = &class->matches[i];
         if (fnmatch(match->namespace_, namespace_, 0) == 0 && fnmatch(match->pod, pod, 0) == 0 &&
-            fnmatch(match->container, container, 0) == 0) {
+            fnmatch(match->container, container, 0) == 0 &&
+            (!match->qos_class[0] || strcmp(match->qos_class, qos_class) == 0)) {
             any = true;
-            *literal |= is_literal(match, namespace_, pod);
+            *literal |= is_literal(match, namespace_, pod) || names_guaranteed(match, pod);
         }
     }
     return any;
 }
 
 int config_class_of(const struct config *config, const char *namespace_, const char *pod,
-                    const char *container, bool *literal)
+                    const char *container, const char *qos_class, bool *literal)
 {
     int found = CLASS_NONE;
     for (size_t i = 0; i < config->n_classes; i++) {
@@ -342,7 +376,7 @@ int config_class_of(const struct config *config, const char *namespace_, const c
         if (found != CLASS_NONE && !protected)
             continue;
         bool by_name;
-        if (!matches(&config->classes[i], namespace_, pod, container, &by_name))
+        if (!matches(&config->classes[i], namespace_, pod, container, qos_class, &by_name))
             continue;
         *literal = by_name;
         found = (int)i;

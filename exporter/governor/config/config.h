@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "collectors/formulas/control_nvmm.h"
-#include "collectors/formulas/control_safe.h"
 #include "exporter/governor/act/guard.h"
+#include "exporter/governor/decide/control/control_safe.h"
 #include "exporter/governor/see/client.h"
 #include "exporter/governor/see/view.h"
 #include "exporter/governor/terms/policy_kind.h"
@@ -32,6 +32,7 @@ enum class_role { CLASS_PROTECTED, CLASS_BEST_EFFORT };
 /* Globs as of fnmatch(3). */
 struct match {
     char namespace_[CONFIG_PATTERN_MAX], pod[CONFIG_PATTERN_MAX], container[CONFIG_PATTERN_MAX];
+    char qos_class[16]; /* as in the view; "": any */
 };
 
 struct class
@@ -53,7 +54,7 @@ enum calibrate {
 };
 
 enum control_mode {
-    CONTROL_SAFE, /* what was calm: formulas/control_safe.h */
+    CONTROL_SAFE, /* what was calm: decide/control/control_safe.h */
     CONTROL_PAPER /* algorithm 1: formulas/control_threshold.h */
 };
 
@@ -150,9 +151,10 @@ void config_free(struct config *config);
 enum { CLASS_NONE = -1 };
 /* The first protected class one of whose matches fits, or else the first of any role; CLASS_NONE.
  * *literal: the match names it without a wildcard, in the container's name alone where namespace
- * and pod are "". Empty names match only what matches "". */
+ * and pod are "", or names the class guaranteed, of which it is. Empty names match only what matches
+ * "". */
 int config_class_of(const struct config *config, const char *namespace_, const char *pod,
-                    const char *container, bool *literal);
+                    const char *container, const char *qos_class, bool *literal);
 
 /* False for CLASS_NONE, too. */
 bool config_is_protected(const struct config *config, int class);

@@ -78,8 +78,9 @@ static void classify(struct governor *governor, const struct view_container *con
     bool literal = false;
     *out = (struct governed){.container = container, .threads = POLICY_NONE};
     out->class = config_class_of(config, container->namespace_, container->pod,
-                                 container->container, &literal);
-    out->exempt = exemptions_cover(&governor->exemptions, container, programs, literal);
+                                 container->container, container->qos_class, &literal);
+    out->why_exempt = exemptions_why(&governor->exemptions, container, programs, literal);
+    out->exempt = out->why_exempt != NULL;
     if (out->class != CLASS_NONE && !config_is_protected(config, out->class) && !out->exempt &&
         exemptions_same_cgroup(&governor->exemptions, container))
         see_knobs(governor, out);
@@ -143,10 +144,11 @@ static void act(struct governor *governor, const struct view *view, uint64_t now
     enforcer_commit(governor->enforcer);
 }
 
-void governor_list(struct governor *governor, const struct view *view)
+const struct governed *governor_list(struct governor *governor, const struct view *view)
 {
     enforcer_begin(governor->enforcer, view->tick, 0, 0);
     classify_all(governor, view);
+    return governor->governed;
 }
 
 /* Again and again until it has worked. */

@@ -46,8 +46,9 @@ void governor_take(struct governor *governor, const struct view *view, uint64_t 
 /* Who stores to persistent memory, for the next governor_take() alone; borrowed until then. */
 void governor_take_writers(struct governor *governor, const struct writers *writers);
 
-/* Finds who could be restricted, as a tick would, whatever the view's source and age are. */
-void governor_list(struct governor *governor, const struct view *view);
+/* Finds who could be restricted, as a tick would, whatever the view's source and age are. One for
+ * each container of the view, valid as long as that. */
+const struct governed *governor_list(struct governor *governor, const struct view *view);
 
 /* Lets everything go and stays so until it is false again. */
 void governor_pause(struct governor *governor, bool paused, uint64_t wall_ns);

@@ -100,14 +100,24 @@ bool exemptions_is_its_own(const struct exemptions *exemptions,
                : is_of_no_pod(container, &info, literal);
 }
 
-bool exemptions_cover(const struct exemptions *exemptions, const struct view_container *container,
-                      const struct programs *programs, bool literal)
+const char *exemptions_why(const struct exemptions *exemptions,
+                           const struct view_container *container, const struct programs *programs,
+                           bool literal)
 {
-    return !exemptions_is_its_own(exemptions, container, literal) ||
-           is_of_pod(container, programs->governor) || is_of_pod(container, programs->exporter) ||
-           may_be_exporter(container, programs) ||
-           strcmp(container->namespace_, "kube-system") == 0 ||
-           (strcmp(container->qos_class, "guaranteed") == 0 && !literal);
+    const char *why = NULL;
+    if (!exemptions_is_its_own(exemptions, container, literal))
+        why = "its cgroup cannot be that of a container of this name, or it is none";
+    else if (is_of_pod(container, programs->governor))
+        why = "it is the governor, or in its pod";
+    else if (is_of_pod(container, programs->exporter))
+        why = "it is the exporter, or in its pod";
+    else if (may_be_exporter(container, programs))
+        why = "it is in the governor's namespace, and the exporter does not say which it is";
+    else if (strcmp(container->namespace_, "kube-system") == 0)
+        why = "it is of kube-system";
+    else if (strcmp(container->qos_class, "guaranteed") == 0 && !literal)
+        why = "its pod is of QoS class guaranteed, which no match names";
+    return why;
 }
 
 bool exemptions_same_cgroup(const struct exemptions *exemptions,

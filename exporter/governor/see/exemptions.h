@@ -35,12 +35,13 @@ struct programs exemptions_programs(const struct exemptions *exemptions, const s
 bool exemptions_is_its_own(const struct exemptions *exemptions,
                            const struct view_container *container, bool literal);
 
-/* Who is not its own by that is exempt; kube-system; all of the programs' pods; and all of the
+/* In words; NULL: it may be restricted. Who is not its own by that is exempt; kube-system; all of the programs' pods; and all of the
  * governor's namespace, as long as an exporter does not say which its cgroup is. 'literal': the
- * configuration names the container without wildcards, which it takes for one with CPUs of its
- * own. */
-bool exemptions_cover(const struct exemptions *exemptions, const struct view_container *container,
-                      const struct programs *programs, bool literal);
+ * configuration names the container without wildcards, or its QoS class, which it takes for one
+ * with CPUs of its own. */
+const char *exemptions_why(const struct exemptions *exemptions,
+                           const struct view_container *container, const struct programs *programs,
+                           bool literal);
 
 /* Whether the cgroup that the exporter counted is the one that has this path now. */
 bool exemptions_same_cgroup(const struct exemptions *exemptions,

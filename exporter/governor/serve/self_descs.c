@@ -98,8 +98,8 @@ const struct metric_desc governor_descs[GOVERNOR_METRICS] = {
     [GOVERNOR_FUTILE] =
         {.name = GOVERNOR("futile"),
          .type = METRIC_COUNTER,
-         .help = "How often a container was at its least for long and the protected ones still "
-                 "waited. High: the cause of the latency is elsewhere."},
+         .help = "How often it was found that holding an owner's containers changes nothing for a "
+                 "protected one. High: the cause of the latency is elsewhere."},
     [GOVERNOR_CALIBRATING] =
         {.name = GOVERNOR("calibrating"),
          .type = METRIC_GAUGE,

@@ -134,14 +134,15 @@ static void classes_are_found(void **state)
     (void)state;
     bool literal;
     struct config *config = governor_start_config("{\"governor\":1," CLASSES "}");
-    assert_int_equal(config_class_of(config, "shop", "cart-0", "cart", &literal), 0);
+    assert_int_equal(config_class_of(config, "shop", "cart-0", "cart", "", &literal), 0);
     assert_false(literal);
-    assert_int_equal(config_class_of(config, "batch-1", "x", "y", &literal), 1);
-    assert_int_equal(config_class_of(config, "ci", "run-1", "build", &literal), 1);
+    assert_int_equal(config_class_of(config, "batch-1", "x", "y", "", &literal), 1);
+    assert_int_equal(config_class_of(config, "ci", "run-1", "build", "", &literal), 1);
     assert_true(literal);
-    assert_int_equal(config_class_of(config, "ci", "run-2", "build", &literal), CLASS_NONE);
-    assert_int_equal(config_class_of(config, "shop", "cart-0", "sidecar", &literal), CLASS_NONE);
-    assert_int_equal(config_class_of(config, "", "", "", &literal), CLASS_NONE);
+    assert_int_equal(config_class_of(config, "ci", "run-2", "build", "", &literal), CLASS_NONE);
+    assert_int_equal(config_class_of(config, "shop", "cart-0", "sidecar", "", &literal),
+                     CLASS_NONE);
+    assert_int_equal(config_class_of(config, "", "", "", "", &literal), CLASS_NONE);
     config_free(config);
 }
 
@@ -156,18 +157,41 @@ static void what_is_in_no_pod_is_named_by_its_own_name(void **state)
         "\"\",\"pod\":\"\",\"container\":\"*.service\"},{\"namespace\":\"*\",\"pod\":\"*\","
         "\"container\":\"later.service\"},{\"namespace\":\"\",\"pod\":\"\",\"container\":"
         "\"at\\\\\\\\x2d.service\"}]}]}");
-    assert_int_equal(config_class_of(config, "", "", "backup.service", &literal), 0);
+    assert_int_equal(config_class_of(config, "", "", "backup.service", "", &literal), 0);
     assert_true(literal);
-    assert_int_equal(config_class_of(config, "", "", "kubelet.service", &literal), 0);
+    assert_int_equal(config_class_of(config, "", "", "kubelet.service", "", &literal), 0);
     assert_false(literal);
     /* Behind a wildcard that fits, too; and with a backslash, as systemd's names may have. */
-    assert_int_equal(config_class_of(config, "", "", "later.service", &literal), 0);
+    assert_int_equal(config_class_of(config, "", "", "later.service", "", &literal), 0);
     assert_true(literal);
-    assert_int_equal(config_class_of(config, "", "", "at\\x2d.service", &literal), 0);
+    assert_int_equal(config_class_of(config, "", "", "at\\x2d.service", "", &literal), 0);
     assert_true(literal);
     literal = true;
-    assert_int_equal(config_class_of(config, "jobs", "x", "backup.service", &literal), 0);
+    assert_int_equal(config_class_of(config, "jobs", "x", "backup.service", "", &literal), 0);
     assert_false(literal);
+    config_free(config);
+}
+
+/* A class of quality of service beside the names; who writes guaranteed means it. */
+static void classes_by_quality_of_service(void **state)
+{
+    (void)state;
+    bool literal;
+    struct config *config = governor_start_config(
+        "{\"governor\":1,\"classes\":[{\"name\":\"web\",\"role\":\"protected\",\"match\":[{"
+        "\"namespace\":\"*\",\"pod\":\"*\",\"container\":\"*\",\"qos_class\":\"burstable\"}]},{"
+        "\"name\":\"rest\",\"role\":\"best_effort\",\"match\":[{\"namespace\":\"jobs\",\"pod\":"
+        "\"*\",\"container\":\"*\",\"qos_class\":\"guaranteed\"},{\"namespace\":\"*\",\"pod\":\"*"
+        "\","
+        "\"container\":\"*\",\"qos_class\":\"besteffort\"}]}],\"policies\":{\"threshold\":{"
+        "\"classes\":[\"rest\"]}}}");
+    assert_int_equal(config_class_of(config, "shop", "a", "b", "burstable", &literal), 0);
+    assert_int_equal(config_class_of(config, "jobs", "a", "b", "guaranteed", &literal), 1);
+    assert_true(literal);
+    assert_int_equal(config_class_of(config, "shop", "a", "b", "besteffort", &literal), 1);
+    assert_false(literal);
+    assert_int_equal(config_class_of(config, "shop", "a", "b", "guaranteed", &literal), CLASS_NONE);
+    assert_int_equal(config_class_of(config, "", "", "x.service", "", &literal), CLASS_NONE);
     config_free(config);
 }
 
@@ -182,9 +206,9 @@ static void protected_classes_come_first(void **state)
         "\"best_effort\",\"match\":[{\"namespace\":\"ci\",\"pod\":\"*\",\"container\":\"*\"}]},{"
         "\"name\":\"web\",\"role\":\"protected\",\"match\":[{\"namespace\":\"shop\",\"pod\":"
         "\"cart-0\",\"container\":\"cart\"}]}]}");
-    assert_int_equal(config_class_of(config, "shop", "cart-0", "cart", &literal), 2);
+    assert_int_equal(config_class_of(config, "shop", "cart-0", "cart", "", &literal), 2);
     assert_true(literal);
-    assert_int_equal(config_class_of(config, "ci", "run-1", "build", &literal), 0);
+    assert_int_equal(config_class_of(config, "ci", "run-1", "build", "", &literal), 0);
     assert_false(literal);
     config_free(config);
 }
@@ -294,6 +318,14 @@ static void what_is_wrong_is_refused(void **state)
         {WITH("\"limits\":{\"claims\":0}"), "limits.claims: must be"},
         {WITH("\"limits\":{\"claims\":2000}"), "limits.claims: must be"},
         {WITH("\"limits\":{\"cuts_per_10m\":64}"), "limits.cuts_per_10m: must be"},
+        {CLASS("\"name\":\"a\",\"role\":\"protected\",\"match\":[{\"namespace\":\"*\",\"pod\":"
+               "\"*\",\"container\":\"*\"}]"),
+         "classes[0].match[0]: protects everybody"},
+        {WITH_TWO("\"threshold\":{\"classes\":[\"b\"]}"),
+         "policies.threshold: no class is protected"},
+        {CLASS("\"name\":\"a\",\"role\":\"protected\",\"match\":[{\"namespace\":\"*\",\"pod\":"
+               "\"*\",\"container\":\"c\",\"qos_class\":\"best-effort\"}]"),
+         "classes[0].match[0].qos_class: must be"},
         {CLASS(MATCH), "classes[0].name: is missing"},
         {CLASS("\"name\":\"a\"," MATCH), "classes[0].role: is missing"},
         {CLASS("\"name\":\"a\",\"role\":\"none\"," MATCH), "classes[0].role: must be"},
@@ -409,6 +441,7 @@ int main(void)
         cmocka_unit_test(writers_to_persistent_memory),
         cmocka_unit_test(classes_are_found),
         cmocka_unit_test(what_is_in_no_pod_is_named_by_its_own_name),
+        cmocka_unit_test(classes_by_quality_of_service),
         cmocka_unit_test(protected_classes_come_first),
         cmocka_unit_test(what_is_wrong_is_refused),
         cmocka_unit_test(patterns_of_fnmatch),

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "collectors/formulas/control_response.h"
-#include "collectors/formulas/control_safe.h"
+#include "exporter/governor/decide/control/control_response.h"
+#include "exporter/governor/decide/control/control_safe.h"
 
 struct run {
     struct control_safe_config config;

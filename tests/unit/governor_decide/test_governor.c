@@ -691,6 +691,29 @@ static void another_configuration_cuts_nobody(void **state)
     assert_int_equal(look.counts.chosen[CHOSEN_BY_READS], 1);
 }
 
+/* Another mode goes on from what it finds, and back. */
+static void another_mode_cuts_nobody(void **state)
+{
+    static const char *const modes[] = {"safe", "paper"};
+    struct scene *scene = *state;
+    char error[256] = "";
+    start_warm(scene);
+    tick(scene, 131);
+    tick(scene, 100);
+    tick(scene, 100);
+    expect_quota(scene, BATCH, "200000 100000");
+    for (size_t i = 0; i < 2; i++) {
+        struct config *other = config_of(scene, modes[i], "");
+        assert_int_equal(governor_reload(scene->governor, other, error, sizeof error), 0);
+        config_free(scene->config);
+        scene->config = other;
+        tick(scene, 0); /* nothing is known of it: nothing changes */
+        expect_quota(scene, BATCH, "200000 100000");
+    }
+    tick(scene, 100);
+    expect_quota(scene, BATCH, "250000 100000");
+}
+
 /* Nobody waits yet: in mode safe, the default, a start takes nothing. */
 static void a_start_takes_nothing(void **state)
 {
@@ -703,13 +726,13 @@ static void a_start_takes_nothing(void **state)
     tick(scene, 131);
     assert_int_equal(scene->rig.control_writes, 0);
     tick(scene, 131); /* the second of three */
-    expect_quota(scene, "/batch", "250000 100000");
-    expect_quota(scene, "/compute", "300000 100000");
+    expect_quota(scene, BATCH, "250000 100000");
+    expect_quota(scene, COMPUTE, "300000 100000");
     assert_string_equal(scene->last.cause, "shop/shop-0/shop");
     tick(scene, 131);
-    expect_quota(scene, "/batch", "250000 100000");
+    expect_quota(scene, BATCH, "250000 100000");
     tick(scene, 131); /* it has not helped */
-    expect_quota(scene, "/batch", "100000 100000");
+    expect_quota(scene, BATCH, "100000 100000");
 }
 
 /* In mode paper it does, and nobody is to blame. */
@@ -718,7 +741,7 @@ static void a_start_by_the_paper_blames_nobody(void **state)
     struct scene *scene = *state;
     start_warm(scene);
     tick(scene, 131);
-    expect_quota(scene, "/batch", "100000 100000");
+    expect_quota(scene, BATCH, "100000 100000");
     assert_string_equal(scene->last.why, "start");
     assert_string_equal(scene->last.cause, "");
 }
@@ -842,6 +865,7 @@ int main(void)
         TEST(a_new_configuration),
         TEST(who_has_ended_has_vanished),
         TEST(another_configuration_cuts_nobody),
+        TEST(another_mode_cuts_nobody),
         TEST(a_start_takes_nothing),
         TEST(a_start_by_the_paper_blames_nobody),
         TEST(stopping_puts_all_back),

@@ -561,13 +561,14 @@ static void who_was_given_up_is_not_held(void **state)
     until_free(scene, 120);
     scene->constant = true;
     scene->guests[CART].latency = 150;
+    scene->guests[BATCH].cpus = 3;
     ticks(scene, 130);
     assert_true(has(scene, BATCH, ORIGINAL));
     scene->guests[PAY] = (struct guest){.there = true, .latency = 200, .cpus = 2};
-    ticks(scene, 500);
+    ticks(scene, 450);
     assert_true(has(scene, BATCH, ORIGINAL));
     expect_phase(scene, PAY, CALIBRATION_WAITING);
-    until_held(scene, 120);
+    until_held(scene, 170);
     assert_true(has(scene, BATCH, BASE));
 }
 

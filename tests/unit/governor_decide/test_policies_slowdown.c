@@ -138,6 +138,7 @@ static int setup(void **state)
                                                                              : "rest",
                                                        .pod = i < 2 ? "pod" : names[i],
                                                        .container = names[i],
+                                                       .qos_class = "",
                                                        .path = paths[i]};
         scene->slowdowns[i] = 1;
         scene->reads[i] = 1e6;
@@ -184,7 +185,7 @@ static void see(struct scene *scene, struct governed *governed)
     const struct view_container *container = governed->container;
     bool literal;
     governed->class = config_class_of(scene->config, container->namespace_, container->pod,
-                                      container->container, &literal);
+                                      container->container, container->qos_class, &literal);
     for (int knob = 0; knob < KNOB_COUNT; knob++) {
         const struct subject subject = {
             .container_id = container->container_id,

@@ -36,16 +36,16 @@ static void a_pod_without_names_may_be_kube_system(void **state)
         "cri-containerd-" ID ".scope",
                       of_docker[] = "/system.slice/docker-" ID ".scope";
     struct view_container c = container("", "", in_a_pod);
-    assert_true(exemptions_cover(&on_a_node, &c, &nowhere, false));
-    assert_true(exemptions_cover(&on_a_node, &c, &nowhere, true));
-    assert_false(exemptions_cover(&of_a_recording, &c, &nowhere, false));
+    assert_non_null(exemptions_why(&on_a_node, &c, &nowhere, false));
+    assert_non_null(exemptions_why(&on_a_node, &c, &nowhere, true));
+    assert_null(exemptions_why(&of_a_recording, &c, &nowhere, false));
     c = container("jobs", "report-0", in_a_pod);
-    assert_false(exemptions_cover(&on_a_node, &c, &nowhere, false));
+    assert_null(exemptions_why(&on_a_node, &c, &nowhere, false));
     c = container("kube-system", "proxy-x", in_a_pod);
-    assert_true(exemptions_cover(&on_a_node, &c, &nowhere, true));
-    assert_true(exemptions_cover(&of_a_recording, &c, &nowhere, true));
+    assert_non_null(exemptions_why(&on_a_node, &c, &nowhere, true));
+    assert_non_null(exemptions_why(&of_a_recording, &c, &nowhere, true));
     c = container("", "", of_docker); /* where there are no pods there are no namespaces */
-    assert_false(exemptions_cover(&on_a_node, &c, &nowhere, false));
+    assert_null(exemptions_why(&on_a_node, &c, &nowhere, false));
 }
 
 /* As --containers.all-cgroups shows them: the kubelet must not be restricted since somebody wrote
@@ -72,15 +72,15 @@ static void only_containers_unless_they_are_named(void **state)
         c.qos_class = "";
         c.container = slash ? slash + 1 : "";
         bool of_many = strcmp(paths[i], "/system.slice") == 0 || strlen(paths[i]) < 2;
-        assert_true(exemptions_cover(&on_a_node, &c, &nowhere, false));
-        assert_int_equal(exemptions_cover(&on_a_node, &c, &nowhere, true), of_many);
-        assert_false(exemptions_cover(&of_a_recording, &c, &nowhere, false));
+        assert_non_null(exemptions_why(&on_a_node, &c, &nowhere, false));
+        assert_int_equal(exemptions_why(&on_a_node, &c, &nowhere, true) != NULL, of_many);
+        assert_null(exemptions_why(&of_a_recording, &c, &nowhere, false));
     }
     static const char *const containers[] = {"/" ID, "/docker/" ID,
                                              "/machine.slice/libpod-" ID ".scope"};
     for (size_t i = 0; i < sizeof containers / sizeof *containers; i++) {
         struct view_container c = container("", "", containers[i]);
-        assert_false(exemptions_cover(&on_a_node, &c, &nowhere, false));
+        assert_null(exemptions_why(&on_a_node, &c, &nowhere, false));
     }
 }
 
@@ -93,8 +93,8 @@ static void never_a_pod_or_a_class_of_pods(void **state)
         "/kubepods/burstable/pod11111111-2222-3333-4444-555555555555"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         struct view_container c = container("", "", paths[i]);
-        assert_true(exemptions_cover(&on_a_node, &c, &nowhere, false));
-        assert_true(exemptions_cover(&on_a_node, &c, &nowhere, true));
+        assert_non_null(exemptions_why(&on_a_node, &c, &nowhere, false));
+        assert_non_null(exemptions_why(&on_a_node, &c, &nowhere, true));
     }
 }
 
@@ -119,29 +119,29 @@ static void whatever_is_said_a_container_is_its_own_cgroup(void **state)
         struct view_container c = container("jobs", "report-0", others[i]);
         const char *name = strrchr(others[i], '/') + 1;
         for (int literal = 0; literal < 2; literal++) {
-            assert_true(exemptions_cover(&on_a_node, &c, &nowhere, literal));
+            assert_non_null(exemptions_why(&on_a_node, &c, &nowhere, literal));
             c.container = name;
-            assert_true(exemptions_cover(&on_a_node, &c, &nowhere, literal));
+            assert_non_null(exemptions_why(&on_a_node, &c, &nowhere, literal));
             c.pod = c.pod_uid = "";
-            assert_true(exemptions_cover(&on_a_node, &c, &nowhere, literal));
+            assert_non_null(exemptions_why(&on_a_node, &c, &nowhere, literal));
             c = container("jobs", "report-0", others[i]);
         }
     }
     struct view_container c = container("jobs", "report-0", POD ID);
-    assert_false(exemptions_cover(&on_a_node, &c, &nowhere, false));
+    assert_null(exemptions_why(&on_a_node, &c, &nowhere, false));
     c.container_id = "ba9876543210"; /* another container's */
-    assert_true(exemptions_cover(&on_a_node, &c, &nowhere, false));
+    assert_non_null(exemptions_why(&on_a_node, &c, &nowhere, false));
     c.container_id = "";
-    assert_true(exemptions_cover(&on_a_node, &c, &nowhere, false));
+    assert_non_null(exemptions_why(&on_a_node, &c, &nowhere, false));
     c = container("jobs", "report-0", POD ID);
     c.pod_uid = "";
-    assert_true(exemptions_cover(&on_a_node, &c, &nowhere, false));
+    assert_non_null(exemptions_why(&on_a_node, &c, &nowhere, false));
     c = container("", "", "/system.slice/sshd.service"); /* under another name */
     c.container = "backup.service";
-    assert_true(exemptions_cover(&on_a_node, &c, &nowhere, true));
+    assert_non_null(exemptions_why(&on_a_node, &c, &nowhere, true));
     c = container("", "", "/docker/" ID);
     c.container_id = "ba9876543210";
-    assert_true(exemptions_cover(&on_a_node, &c, &nowhere, true));
+    assert_non_null(exemptions_why(&on_a_node, &c, &nowhere, true));
 }
 
 static void guaranteed_pods_unless_they_are_named(void **state)
@@ -149,8 +149,8 @@ static void guaranteed_pods_unless_they_are_named(void **state)
     (void)state;
     struct view_container c = container("jobs", "report-0", POD ID);
     c.qos_class = "guaranteed";
-    assert_true(exemptions_cover(&on_a_node, &c, &nowhere, false));
-    assert_false(exemptions_cover(&on_a_node, &c, &nowhere, true));
+    assert_non_null(exemptions_why(&on_a_node, &c, &nowhere, false));
+    assert_null(exemptions_why(&on_a_node, &c, &nowhere, true));
 }
 
 static void the_pods_of_both_programs(void **state)
@@ -163,14 +163,14 @@ static void the_pods_of_both_programs(void **state)
                           namesake = container("jobs", "governor-x", POD ID);
     struct programs programs = {
         .governor = &governor, .exporter = &exporter, .exporter_known = true};
-    assert_true(exemptions_cover(&on_a_node, &governor, &programs, true));
-    assert_true(exemptions_cover(&on_a_node, &beside, &programs, true));
-    assert_true(exemptions_cover(&on_a_node, &exporter, &programs, true));
-    assert_false(exemptions_cover(&on_a_node, &other, &programs, false));
-    assert_false(exemptions_cover(&on_a_node, &namesake, &programs, false));
+    assert_non_null(exemptions_why(&on_a_node, &governor, &programs, true));
+    assert_non_null(exemptions_why(&on_a_node, &beside, &programs, true));
+    assert_non_null(exemptions_why(&on_a_node, &exporter, &programs, true));
+    assert_null(exemptions_why(&on_a_node, &other, &programs, false));
+    assert_null(exemptions_why(&on_a_node, &namesake, &programs, false));
     programs = (struct programs){.governor = &governor}; /* the other one may be the exporter */
-    assert_true(exemptions_cover(&on_a_node, &other, &programs, false));
-    assert_false(exemptions_cover(&on_a_node, &namesake, &programs, false));
+    assert_non_null(exemptions_why(&on_a_node, &other, &programs, false));
+    assert_null(exemptions_why(&on_a_node, &namesake, &programs, false));
 }
 
 int main(void)

@@ -199,7 +199,7 @@ static void see(struct node *node, size_t i)
     bool literal;
     *governed = (struct governed){.container = container};
     governed->class = config_class_of(node->config, container->namespace_, container->pod,
-                                      container->container, &literal);
+                                      container->container, container->qos_class, &literal);
     if (governed->class == CLASS_NONE || config_is_protected(node->config, governed->class))
         return;
     const struct subject subject = {.container_id = "",

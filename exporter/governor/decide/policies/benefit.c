@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "collectors/formulas/control_response.h"
+#include "exporter/governor/decide/control/control_response.h"
 #include "exporter/governor/terms/claim.h"
 
 enum {
@@ -23,7 +23,7 @@ static const double bar_first = 600, bar_longest = 3600, forgive = 600;
 static const double broken_off_for = 60, doubtful_for = 600, proven_for = 3600;
 
 struct pair {
-    uint64_t victim, owner; /* 0: the place is free */
+    uint64_t victim, owner;
     struct control_response recent, long_;
     double heard, accused; /* when last */
     double x;              /* in the last window; NaN: not known */
@@ -52,7 +52,7 @@ struct benefit {
     struct pair *pairs;  /* PAIRS_MAX */
     struct heard *heard; /* CLAIMS_MAX */
     struct seen *seen;   /* CLAIMS_MAX */
-    size_t n_heard, n_seen;
+    size_t n_pairs, n_heard, n_seen;
     uint64_t bars;
 };
 
@@ -95,7 +95,7 @@ void benefit_inherit(struct benefit *benefit, struct benefit *before)
 
 static struct pair *find(const struct benefit *benefit, uint64_t victim, uint64_t owner)
 {
-    for (size_t i = 0; i < PAIRS_MAX; i++)
+    for (size_t i = 0; i < benefit->n_pairs; i++)
         if (benefit->pairs[i].victim == victim && benefit->pairs[i].owner == owner)
             return &benefit->pairs[i];
     return NULL;
@@ -103,20 +103,20 @@ static struct pair *find(const struct benefit *benefit, uint64_t victim, uint64_
 
 static struct pair *make(struct benefit *benefit, uint64_t victim, uint64_t owner)
 {
-    struct pair *oldest = &benefit->pairs[0];
-    for (size_t i = 1; i < PAIRS_MAX; i++) {
-        struct pair *pair = &benefit->pairs[i];
-        if (oldest->victim && (!pair->victim || pair->heard <= oldest->heard))
-            oldest = pair;
-    }
-    *oldest = (struct pair){.victim = victim,
-                            .owner = owner,
-                            .heard = benefit->now,
-                            .x = NAN,
-                            .ended_at = -INFINITY,
-                            .known_until = -INFINITY,
-                            .barred_until = -INFINITY};
-    return oldest;
+    struct pair *place = &benefit->pairs[0];
+    for (size_t i = 1; i < benefit->n_pairs; i++)
+        if (benefit->pairs[i].heard <= place->heard)
+            place = &benefit->pairs[i];
+    if (benefit->n_pairs < PAIRS_MAX)
+        place = &benefit->pairs[benefit->n_pairs++];
+    *place = (struct pair){.victim = victim,
+                           .owner = owner,
+                           .heard = benefit->now,
+                           .x = NAN,
+                           .ended_at = -INFINITY,
+                           .known_until = -INFINITY,
+                           .barred_until = -INFINITY};
+    return place;
 }
 
 static bool helps_surely(const struct control_response *response)
@@ -184,14 +184,14 @@ static void judge(struct benefit *benefit, struct pair *pair)
 static void judge_owner(struct benefit *benefit, uint64_t owner)
 {
     bool helps = false, open = false;
-    for (size_t i = 0; i < PAIRS_MAX; i++) {
+    for (size_t i = 0; i < benefit->n_pairs; i++) {
         struct pair *pair = &benefit->pairs[i];
         if (pair->owner != owner || !pair->on_trial)
             continue;
         helps |= pair->trial >= TRIAL_LEAST && helps_surely(&pair->recent);
         open |= !is_decided(pair);
     }
-    for (size_t i = 0; i < PAIRS_MAX && (helps || !open); i++) {
+    for (size_t i = 0; i < benefit->n_pairs && (helps || !open); i++) {
         struct pair *pair = &benefit->pairs[i];
         if (pair->owner != owner || !pair->on_trial)
             continue;
@@ -284,13 +284,12 @@ static void learn(const struct benefit *benefit, struct pair *pair)
 
 void benefit_end(struct benefit *benefit)
 {
-    for (size_t i = 0; i < PAIRS_MAX; i++) {
+    for (size_t i = 0; i < benefit->n_pairs; i++) {
         struct pair *pair = &benefit->pairs[i];
         pair->acquitted = false;
-        if (pair->victim)
-            learn(benefit, pair);
+        learn(benefit, pair);
     }
-    for (size_t i = 0; i < PAIRS_MAX; i++) {
+    for (size_t i = 0; i < benefit->n_pairs; i++) {
         const struct pair *pair = &benefit->pairs[i];
         if (pair->on_trial && benefit->now - pair->tried_at > doubtful_for)
             benefit_break_off(benefit, pair->owner); /* nobody says how it goes */
@@ -315,7 +314,7 @@ void benefit_accuse(struct benefit *benefit, uint64_t victim, uint64_t owner)
 static bool helps_anybody(const struct benefit *benefit, uint64_t owner)
 {
     bool helps = false;
-    for (size_t i = 0; i < PAIRS_MAX; i++) {
+    for (size_t i = 0; i < benefit->n_pairs; i++) {
         const struct pair *pair = &benefit->pairs[i];
         helps |= pair->owner == owner && (pair->known_until > benefit->now ||
                                           (is_long(pair) && helps_surely(&pair->long_)));
@@ -325,7 +324,7 @@ static bool helps_anybody(const struct benefit *benefit, uint64_t owner)
 
 static void start_trial(struct benefit *benefit, uint64_t owner, bool in_part)
 {
-    for (size_t i = 0; i < PAIRS_MAX; i++) {
+    for (size_t i = 0; i < benefit->n_pairs; i++) {
         struct pair *pair = &benefit->pairs[i];
         if (pair->owner != owner || pair->accused < benefit->now || pair->on_trial)
             continue;
@@ -362,7 +361,7 @@ bool benefit_is_barred(const struct benefit *benefit, uint64_t victim, uint64_t 
 
 bool benefit_bars_anybody(const struct benefit *benefit)
 {
-    for (size_t i = 0; i < PAIRS_MAX; i++)
+    for (size_t i = 0; i < benefit->n_pairs; i++)
         if (benefit->pairs[i].barred_until > benefit->now || benefit->pairs[i].on_trial)
             return true;
     return false;
@@ -376,7 +375,7 @@ bool benefit_tries(const struct benefit *benefit, uint64_t victim, uint64_t owne
 
 enum benefit_trial benefit_on_trial(const struct benefit *benefit, uint64_t owner)
 {
-    for (size_t i = 0; i < PAIRS_MAX; i++) {
+    for (size_t i = 0; i < benefit->n_pairs; i++) {
         const struct pair *pair = &benefit->pairs[i];
         if (pair->owner == owner && pair->on_trial)
             return pair->in_part ? BENEFIT_PART_BACK : BENEFIT_ALL_BACK;
@@ -386,7 +385,7 @@ enum benefit_trial benefit_on_trial(const struct benefit *benefit, uint64_t owne
 
 void benefit_break_off(struct benefit *benefit, uint64_t owner)
 {
-    for (size_t i = 0; i < PAIRS_MAX; i++) {
+    for (size_t i = 0; i < benefit->n_pairs; i++) {
         struct pair *pair = &benefit->pairs[i];
         if (pair->owner != owner || !pair->on_trial)
             continue;
@@ -398,7 +397,7 @@ void benefit_break_off(struct benefit *benefit, uint64_t owner)
 bool benefit_is_acquitted(const struct benefit *benefit, uint64_t owner)
 {
     bool any = false, all = true;
-    for (size_t i = 0; i < PAIRS_MAX; i++) {
+    for (size_t i = 0; i < benefit->n_pairs; i++) {
         const struct pair *pair = &benefit->pairs[i];
         if (pair->owner != owner || pair->ended_at < benefit->now)
             continue;

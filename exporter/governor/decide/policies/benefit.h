@@ -2,7 +2,7 @@
  * Whether holding an owner's containers (culprits.h) makes a protected container wait less: by the
  * governor's own cuts, for each pair of victim and culprit.
  *
- * What is known of a pair is a line through its windows (formulas/control_response.h), x what the
+ * What is known of a pair is a line through its windows (control_response.h), x what the
  * owner may have: of half an hour, and of the last half minute. Where a victim still waits although
  * its culprit is held, and it is not known that this helps, the culprit is tried: he gets
  * everything back for a few windows, or as much as does not hurt another victim. If the victim then waits as long as before, but for 5 %,

@@ -34,8 +34,8 @@ struct entry {
 
 /* It keeps its place as long as it is remembered; harm is the policy's own containers'. */
 struct owner {
-    uint64_t key; /* 0: the place is free */
-    double seen;  /* when */
+    uint64_t key;
+    double seen; /* when */
     double harm[SIGNS];
     double grown[SIGNS];  /* in the last window ... */
     double active[SIGNS]; /* ... and when it did its part last */
@@ -46,7 +46,8 @@ struct culprits {
     double share, now;
     struct entry *entries, *before; /* VIEW_CONTAINERS_MAX; of this window, and of the last one */
     size_t n, n_before;
-    struct owner *owners;   /* OWNERS_MAX */
+    struct owner *owners; /* OWNERS_MAX, of which so many are or were somebody's */
+    size_t n_owners;
     size_t *ranked;         /* OWNERS_MAX; those that do harm, the greatest first */
     double answered[SIGNS]; /* when */
     double everybody;       /* waits, of all containers */
@@ -132,20 +133,19 @@ static const struct entry *find_before(const struct culprits *culprits, uint64_t
 /* Where all places are taken, who was not seen for the longest time is forgotten. */
 static size_t place_of(struct culprits *culprits, uint64_t key)
 {
-    size_t oldest = 0;
-    for (size_t i = 0; i < OWNERS_MAX; i++) {
-        struct owner *owner = &culprits->owners[i];
-        if (owner->key == key)
+    size_t at = 0;
+    for (size_t i = 0; i < culprits->n_owners; i++) {
+        if (culprits->owners[i].key == key)
             return i;
-        if (!owner->key)
-            owner->seen = -INFINITY;
-        if (owner->seen < culprits->owners[oldest].seen)
-            oldest = i;
+        if (culprits->owners[i].seen < culprits->owners[at].seen)
+            at = i;
     }
-    culprits->owners[oldest] = (struct owner){.key = key};
+    if (culprits->n_owners < OWNERS_MAX)
+        at = culprits->n_owners++;
+    culprits->owners[at] = (struct owner){.key = key};
     for (int sign = 0; sign < SIGNS; sign++)
-        culprits->owners[oldest].active[sign] = -INFINITY;
-    return oldest;
+        culprits->owners[at].active[sign] = -INFINITY;
+    return at;
 }
 
 static void read_entry(struct culprits *culprits, struct entry *entry,
@@ -176,7 +176,7 @@ static void forget(struct culprits *culprits, double seconds)
 {
     double keep = exp(-fmax(seconds, 0) / harm_seconds);
     culprits->everybody *= keep;
-    for (size_t i = 0; i < OWNERS_MAX; i++)
+    for (size_t i = 0; i < culprits->n_owners; i++)
         for (int sign = 0; sign < SIGNS; sign++) {
             culprits->owners[i].harm[sign] *= keep;
             culprits->owners[i].grown[sign] = 0;
@@ -199,7 +199,7 @@ static void add_up(struct culprits *culprits)
     for (int sign = 0; sign < SIGNS; sign++)
         if (all[sign] > 0)
             culprits->answered[sign] = culprits->now;
-    for (size_t i = 0; i < OWNERS_MAX; i++)
+    for (size_t i = 0; i < culprits->n_owners; i++)
         for (int sign = 0; sign < SIGNS; sign++) {
             struct owner *owner = &culprits->owners[i];
             owner->harm[sign] += owner->grown[sign];
@@ -258,10 +258,10 @@ static bool choose_by(struct culprits *culprits, enum sign sign)
 {
     double all = 0, sum = 0;
     size_t n = 0;
-    for (size_t i = 0; i < OWNERS_MAX; i++) {
+    for (size_t i = 0; i < culprits->n_owners; i++) {
         const struct owner *owner = &culprits->owners[i];
-        if (!owner->key || owner->left_out || owner->seen != culprits->now ||
-            !(owner->harm[sign] > 0) || culprits->now - owner->active[sign] > active_seconds)
+        if (owner->left_out || owner->seen != culprits->now || !(owner->harm[sign] > 0) ||
+            culprits->now - owner->active[sign] > active_seconds)
             continue;
         rank(culprits, sign, culprits->ranked, n++, i);
         all += owner->harm[sign];
@@ -279,10 +279,10 @@ static bool choose_by(struct culprits *culprits, enum sign sign)
 void culprits_choose(struct culprits *culprits, bool (*leave_out)(void *context, uint64_t owner),
                      void *context)
 {
-    for (size_t i = 0; i < OWNERS_MAX; i++) {
+    for (size_t i = 0; i < culprits->n_owners; i++) {
         struct owner *owner = &culprits->owners[i];
         owner->chosen = false;
-        owner->left_out = owner->key && leave_out && leave_out(context, owner->key);
+        owner->left_out = leave_out && leave_out(context, owner->key);
     }
     culprits->chose = culprits->chooser;
     /* Nobody whom that names is left: others may be. */

@@ -17,8 +17,9 @@
 /* A container of the view. */
 struct governed {
     const struct view_container *container;
-    int class;   /* in the configuration, or CLASS_NONE */
-    bool exempt; /* never restricted, whatever its class (exemptions.h) */
+    int class;              /* in the configuration, or CLASS_NONE */
+    bool exempt;            /* never restricted, whatever its class (exemptions.h) */
+    const char *why_exempt; /* in words; NULL: it is not */
     /* What may be turned down, and belongs to some policy; NULL otherwise. */
     struct holding *holdings[KNOB_COUNT];
     enum policy_kind threads; /* whose single threads are; POLICY_NONE: nobody's */

@@ -61,8 +61,7 @@ static int init(const struct config *config, void **self)
     return err;
 }
 
-/* Nothing of it is of the configuration, which each step is given: quotas stay as they are. Of
- * another mode only what it needs not. */
+/* Nothing of it is of the configuration, which each step is given: quotas stay as they are. */
 static void inherit(void *self, void *before)
 {
     struct threshold_policy *policy = self, *earlier = before;
@@ -77,19 +76,6 @@ static void inherit(void *self, void *before)
     earlier->n = 0;
     culprits_inherit(policy->culprits, earlier->culprits);
     benefit_inherit(policy->benefit, earlier->benefit);
-}
-
-struct threshold_app *threshold_find(struct threshold_policy *policy, const char *path)
-{
-    for (size_t i = 0; i < policy->n; i++)
-        if (strcmp(policy->apps[i].path, path) == 0)
-            return &policy->apps[i];
-    if (policy->n == CLAIMS_MAX || strlen(path) >= CLAIM_PATH_MAX)
-        return NULL;
-    struct threshold_app *app = &policy->apps[policy->n++];
-    *app = (struct threshold_app){.latencies = LATENCIES_INIT};
-    strcpy(app->path, path);
-    return app;
 }
 
 /* ---- windows ---- */
@@ -210,14 +196,9 @@ static void hear_all(struct threshold_policy *policy, const struct policy_tick *
 
 /* ---- best effort ---- */
 
-struct holding *threshold_holding(const struct governed *governed)
-{
-    struct holding *holding = governed->holdings[KNOB_CPU];
-    return holding && holding->policy == POLICY_THRESHOLD ? holding : NULL;
-}
-
-void threshold_hold(struct threshold_policy *policy, const struct policy_tick *tick,
-                    struct threshold_app *app, size_t i)
+/* At its base whatever the window was, to calibrate. */
+static void hold(struct threshold_policy *policy, const struct policy_tick *tick,
+                 struct threshold_app *app, size_t i)
 {
     const struct governed *governed = &tick->governed[i];
     const struct class *class = &policy->config->classes[governed->class];
@@ -230,10 +211,11 @@ void threshold_hold(struct threshold_policy *policy, const struct policy_tick *t
     double base = fmin(fmax(class->base_cores, holding->claim.least), holding->claim.most);
     struct control_safe_config safe = policy->config->threshold.safe;
     safe.base_cores = base;
-    if (!app->started)
+    if (!app->started || app->mode != policy->config->threshold.mode)
         control_safe_init(&app->safe, &safe, holding->claim.most);
     app->started = true;
     app->paper.quota_cores = base;
+    app->mode = policy->config->threshold.mode;
     control_safe_move(&app->safe, &safe, base, tick->now);
     enforcer_want(holding, base, &because);
 }
@@ -293,7 +275,7 @@ static void decide_one(struct threshold_policy *policy, const struct policy_tick
     if (!policy->any && !policy->holding)
         enforcer_let_go(tick->enforcer, holding, RELEASE_UNMANAGED, NULL);
     else if (app && holding->known && policy->holding)
-        threshold_hold(policy, tick, app, i);
+        hold(policy, tick, app, i);
     else if (app && holding->known && policy->config->threshold.mode == CONTROL_PAPER)
         threshold_paper_step(policy, tick, app, i);
     else if (app && holding->known)

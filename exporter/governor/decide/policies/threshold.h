@@ -1,5 +1,5 @@
 /*
- * What the two modes of the policy threshold share: policy_threshold.c hears the protected
+ * What the policy threshold and its two modes share: policy_threshold.c hears the protected
  * containers, threshold_paper.c and threshold_safe.c say what best effort may have. One thread.
  */
 #ifndef IE_GOVERNOR_THRESHOLD_H
@@ -19,6 +19,7 @@ struct threshold_app {
     unsigned silent;            /* windows without a latency */
     struct latencies latencies; /* since the last window */
     bool started;               /* of best effort, as what follows */
+    enum control_mode mode;     /* that has decided last */
     struct control_threshold paper;
     struct control_safe safe;
     double cycles;            /* reference cycles so far; NaN: not known */
@@ -33,6 +34,7 @@ struct threshold_victim {
     uint64_t key; /* of its path */
     char name[CLAIM_NAME_MAX];
     double measured, limit, ratio;
+    enum chosen_by by; /* in mode safe: what chose whom to cut for it */
 };
 
 enum {
@@ -64,15 +66,12 @@ struct threshold_app *threshold_find(struct threshold_policy *policy, const char
 /* NULL: it is none of this policy's. */
 struct holding *threshold_holding(const struct governed *governed);
 
-/* The ways from a window to quotas. 'known': the container's limits are; step: base and step are
- * those of its class. Between begin and step come all of best effort in turn. */
+/* From a window to the quota of governed[i], whose limits are known. Mode safe begins once, and then
+ * all of best effort come in turn. */
 void threshold_paper_step(struct threshold_policy *policy, const struct policy_tick *tick,
                           struct threshold_app *app, size_t i);
 void threshold_safe_begin(struct threshold_policy *policy, const struct policy_tick *tick);
 void threshold_safe_step(struct threshold_policy *policy, const struct policy_tick *tick,
                          struct threshold_app *app, size_t i);
-/* At its base whatever the window was, to calibrate. */
-void threshold_hold(struct threshold_policy *policy, const struct policy_tick *tick,
-                    struct threshold_app *app, size_t i);
 
 #endif

@@ -24,6 +24,9 @@ void threshold_paper_step(struct threshold_policy *policy, const struct policy_t
                               .period_seconds = OWN_PERIOD_WINDOWS * tick->interval};
     if (first)
         control_threshold_init(&app->paper, &config, holding->claim.most);
+    if (!first && app->mode != CONTROL_PAPER) /* it keeps what it has */
+        app->paper.quota_cores = app->safe.quota_cores;
+    app->mode = CONTROL_PAPER;
     if (holding->crowded_out)
         app->paper.quota_cores = holding->claim.most;
     app->started = true;

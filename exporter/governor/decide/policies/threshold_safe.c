@@ -1,5 +1,5 @@
 /*
- * What best effort may have is what was calm (formulas/control_safe.h), and nobody is held for a
+ * What best effort may have is what was calm (control_safe.h), and nobody is held for a
  * victim whom that does not help (benefit.h). In a dry run a cut changes nothing, so that nothing
  * can be said of its benefit.
  */
@@ -78,6 +78,7 @@ static void choose_for(struct threshold_policy *policy, const struct policy_tick
     uint64_t key = policy->victims[victim].key;
     struct leaving_out leaving = {policy, key};
     culprits_choose(policy->culprits, is_barred, &leaving);
+    policy->victims[victim].by = culprits_chosen_by(policy->culprits);
     for (size_t i = 0; i < tick->n; i++) {
         if (!known_holding(tick, i) || !culprits_include(policy->culprits, i))
             continue;
@@ -180,9 +181,12 @@ void threshold_safe_step(struct threshold_policy *policy, const struct policy_ti
     uint64_t owner = culprits_owner(policy->culprits, i);
     size_t victim = cause_of(policy, i, owner);
     bool culprit = policy->causes[i] != VICTIM_NONE && !app->idle;
-    if (!app->started)
+    if (!app->started || app->mode != CONTROL_SAFE)
         control_safe_init(&app->safe, &config, most);
+    if (app->started && app->mode != CONTROL_SAFE) /* it keeps what it has */
+        control_safe_move(&app->safe, &config, app->paper.quota_cores, tick->now);
     app->started = true;
+    app->mode = CONTROL_SAFE;
     if (holding->crowded_out)
         control_safe_move(&app->safe, &config, most, tick->now);
     if (benefit_on_trial(policy->benefit, owner) != BENEFIT_NO_TRIAL) {
@@ -200,7 +204,7 @@ void threshold_safe_step(struct threshold_policy *policy, const struct policy_ti
             window = CONTROL_SILENT;
         if (control_safe_step(&app->safe, &config, most, tick->now, window, ratio, culprit) ==
             CONTROL_CUT)
-            app->chosen_by = culprits_chosen_by(policy->culprits);
+            app->chosen_by = policy->victims[victim].by;
         else if (culprit && !enforcer_is_dry(tick->enforcer) &&
                  is_to_be_tried(policy, app, &config, tick->now, victim, owner))
             join_trial(policy, app, &config, most, tick->now, owner);

@@ -7,8 +7,8 @@
  *         = 0.526, deviation 0. With y = 0, 0.1 for x = 0 and y = 0.2, 0.3 for x = 1: slope 0.2,
  *         residual variance 0.01 / 2, Sxx 1, deviation sqrt(0.005) = 0.0707.
  */
-#ifndef IE_FORMULAS_CONTROL_RESPONSE_H
-#define IE_FORMULAS_CONTROL_RESPONSE_H
+#ifndef IE_GOVERNOR_CONTROL_RESPONSE_H
+#define IE_GOVERNOR_CONTROL_RESPONSE_H
 
 /* All zero at first. */
 struct control_response {

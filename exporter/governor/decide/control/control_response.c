@@ -1,4 +1,4 @@
-#include "collectors/formulas/control_response.h"
+#include "exporter/governor/decide/control/control_response.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "collectors/formulas/control_safe.h"
+#include "exporter/governor/decide/control/control_safe.h"
 
 #include <math.h>
 

@@ -25,8 +25,8 @@
  * 1.5 after ten calm windows, 2, 2.5, and 3 at t = 43, which fails at t = 45 -> 2.5, and 2.75 at
  * t = 105, which fails -> 2.5, and the same at t = 167, and from then on after 120 s, 240 s, ...
  */
-#ifndef IE_FORMULAS_CONTROL_SAFE_H
-#define IE_FORMULAS_CONTROL_SAFE_H
+#ifndef IE_GOVERNOR_CONTROL_SAFE_H
+#define IE_GOVERNOR_CONTROL_SAFE_H
 
 #include <stdbool.h>
 #include <stdint.h>
