@@ -239,6 +239,14 @@ static void replicas_are_one_owner(void **state)
     window(scene);
     assert_true(culprits_owner(scene->culprits, ONE) == culprits_owner(scene->culprits, TWO));
     assert_true(culprits_owner(scene->culprits, ONE) != culprits_owner(scene->culprits, THREE));
+    scene->containers[TWO].container =
+        "sidecar"; /* another container of the same pods is another one */
+    scene->containers[TWO].cgroup_id = 66;
+    window(scene);
+    assert_true(culprits_owner(scene->culprits, ONE) != culprits_owner(scene->culprits, TWO));
+    scene->containers[TWO].container = "work";
+    scene->containers[TWO].cgroup_id = 67;
+    window(scene);
     read_more(scene, (const double[CONTAINERS]){0, 4, 4, 5});
     window(scene);
     expect(scene, CHOSEN_BY_READS, true, true, false);

@@ -105,6 +105,7 @@ static uint64_t key_of(const struct view_container *container)
     return hash_bytes(key, &container->cgroup_id, sizeof container->cgroup_id);
 }
 
+/* Never 0. */
 static uint64_t owner_of(const struct view_container *container)
 {
     const char *name = container->pod[0] ? container->pod : container->container;
@@ -112,7 +113,10 @@ static uint64_t owner_of(const struct view_container *container)
     uint64_t key = hash_bytes(HASH_START, container->namespace_, strlen(container->namespace_) + 1);
     if (len == 0) /* it has no names */
         return key_of(container) | 1;
-    return hash_bytes(key, name, len) | 1;
+    key = hash_bytes(key, name, len);
+    if (container->pod[0])
+        key = hash_bytes(key, container->container, strlen(container->container));
+    return key | 1;
 }
 
 /* Containers mostly come in the order of the last window: it is looked for behind the last one that
