@@ -31,7 +31,7 @@ struct node {
     struct policies policies;
     struct view_container containers[CONTAINERS];
     struct governed governed[CONTAINERS];
-    char paths[CONTAINERS][16], pods[CONTAINERS][16];
+    char paths[CONTAINERS][32], pods[CONTAINERS][32];
     size_t n_victims, n;
     uint64_t seed;
     double spare; /* of the pair of normal numbers; NaN: none */
