@@ -186,6 +186,17 @@ static void read_classes(struct config_reader *reader, const json_t *root)
         read_class(reader, json_array_get(list, i), i);
 }
 
+static bool is_any(const char pattern[CONFIG_PATTERN_MAX])
+{
+    return pattern[0] == '*' && !pattern[1];
+}
+
+static bool is_everybody(const struct match *match)
+{
+    return is_any(match->namespace_) && is_any(match->pod) && is_any(match->container) &&
+           !match->qos_class[0];
+}
+
 /* Who protects everybody has no best effort, and who protects nobody has nobody to act for. */
 static void refuse_what_does_nothing(struct config_reader *reader)
 {
@@ -194,16 +205,12 @@ static void refuse_what_does_nothing(struct config_reader *reader)
     for (size_t i = 0; i < config->n_classes; i++) {
         const struct class *class = &config->classes[i];
         any |= class->role == CLASS_PROTECTED;
-        for (size_t j = 0; class->role == CLASS_PROTECTED && j < class->n_matches; j++) {
-            const struct match *match = &class->matches[j];
-            if (strcmp(match->namespace_, "*") == 0 && strcmp(match->pod, "*") == 0 &&
-                strcmp(match->container, "*") == 0 && !match->qos_class[0])
-                config_fail(
-                    reader,
-                    "classes[%zu].match[%zu]: protects everybody, so that nobody is left to "
-                    "restrict",
-                    i, j);
-        }
+        for (size_t j = 0; class->role == CLASS_PROTECTED && j < class->n_matches; j++)
+            if (is_everybody(&class->matches[j]))
+                config_fail(reader,
+                            "classes[%zu].match[%zu]: protects everybody, so that nobody is left "
+                            "to restrict",
+                            i, j);
     }
     if (config->threshold.enabled && !any)
         config_fail(reader,
