@@ -22,7 +22,8 @@
 /* A server that dies at once is not started more often than this. */
 static const uint64_t pause_ns = 1000000000;
 static const int patience_ms = 800; /* for a server to end */
-/* A server that has not moved for so many looks in a row hangs: it is ended, and another one started.
+/* A server that has not moved for so many looks in a row hangs: it is ended, and another one
+ * started.
  * One look is none of its fault: all may have stood still until then. */
 enum { BEAT_MS = 1000, LOOK_MS = 1500, LOOKS = 4 };
 

@@ -10,7 +10,8 @@
 #include "exporter/governor/config/flags.h"
 #include "exporter/governor/decide/governor.h"
 
-/* Until SIGTERM or SIGINT, or until nobody serves any more; all of 'signals' are blocked; 'front' is
+/* Until SIGTERM or SIGINT, or until nobody serves any more; all of 'signals' are blocked; 'front'
+ * is
  * the caller's to free. Everything is put back at the end.
  * SIGUSR1 lets everything go, and the next one goes on; so does a file "paused" in the state
  * directory, and its removal. SIGHUP reads the configuration again, and so

@@ -151,7 +151,8 @@ void config_free(struct config *config);
 enum { CLASS_NONE = -1 };
 /* The first protected class one of whose matches fits, or else the first of any role; CLASS_NONE.
  * *literal: the match names it without a wildcard, in the container's name alone where namespace
- * and pod are "", or names the class guaranteed, of which it is. Empty names match only what matches
+ * and pod are "", or names the class guaranteed, of which it is. Empty names match only what
+ * matches
  * "". */
 int config_class_of(const struct config *config, const char *namespace_, const char *pod,
                     const char *container, const char *qos_class, bool *literal);

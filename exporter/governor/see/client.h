@@ -43,7 +43,8 @@ void client_buffer_release(struct client_buffer *buffer);
 
 /*
  * The body of 'path' as *body of *len bytes, within the buffer, until its next use. 0, or -errno
- * with the reason in error: -ETIMEDOUT, -ECONNREFUSED, -EPERM (somebody else serves the socket), -EFBIG (the
+ * with the reason in error: -ETIMEDOUT, -ECONNREFUSED, -EPERM (somebody else serves the socket),
+ * -EFBIG (the
  * buffer is given back), -EPROTO (no HTTP, or another status than 200), ...
  */
 int client_get(const struct client_address *address, const char *path, uint64_t deadline_ns,

@@ -35,7 +35,8 @@ struct programs exemptions_programs(const struct exemptions *exemptions, const s
 bool exemptions_is_its_own(const struct exemptions *exemptions,
                            const struct view_container *container, bool literal);
 
-/* In words; NULL: it may be restricted. Who is not its own by that is exempt; kube-system; all of the programs' pods; and all of the
+/* In words; NULL: it may be restricted. Who is not its own by that is exempt; kube-system; all of
+ * the programs' pods; and all of the
  * governor's namespace, as long as an exporter does not say which its cgroup is. 'literal': the
  * configuration names the container without wildcards, or its QoS class, which it takes for one
  * with CPUs of its own. */

@@ -108,7 +108,8 @@ static void a_latency_that_falls_ends_the_wait(void **state)
     }
 }
 
-/* With a scatter of 4 %: 0.9 is 2.6 deviations below the limit, and the next step would cost as much
+/* With a scatter of 4 %: 0.9 is 2.6 deviations below the limit, and the next step would cost as
+ * much
  * as the last ones. */
 static void without_room_it_is_not_raised(void **state)
 {

@@ -174,7 +174,8 @@ static void who_is_framed_gets_it_back(void **state)
     assert_true(result.futile > 0);
 }
 
-/* The same by reads: who hurts by stores reads next to nothing. The innocent reader keeps its CPU, and
+/* The same by reads: who hurts by stores reads next to nothing. The innocent reader keeps its CPU,
+ * and
  * then it is the turn of whoever is left. */
 static void who_only_reads_much_gets_it_back(void **state)
 {

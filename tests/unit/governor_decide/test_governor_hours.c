@@ -1,6 +1,7 @@
 /*
  * Six hours of a node, a second at a time, under the governor's defaults: what best effort gets of
- * what it could have had, and how often a protected container waited. The table of these nodes is in
+ * what it could have had, and how often a protected container waited. The table of these nodes is
+ * in
  * tests/simnode/RESULTS-control.md.
  */
 #include <setjmp.h>

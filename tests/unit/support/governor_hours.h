@@ -1,7 +1,8 @@
 /*
  * Hours of a node under the governor, in which each second is a function's value: what a protected
  * container's reads take, by the cores that others use. What lies between is the code that ships:
- * policies, enforcer, guard and journal; quotas are files in memory (fake_knobs.h), and the clock is
+ * policies, enforcer, guard and journal; quotas are files in memory (fake_knobs.h), and the clock
+ * is
  * a number.
  */
 #ifndef IE_TESTS_GOVERNOR_HOURS_H

@@ -4,7 +4,8 @@
  * is control_threshold.h.
  *
  * A level is a quota. It fails when a violation is confirmed, or when more than over_share of its
- * windows are over the limit, of which three at least. Then the quota goes back to the last one that
+ * windows are over the limit, of which three at least. Then the quota goes back to the last one
+ * that
  * was calm for 'calm' windows, or else by one step (by half of one where it was the share); if a
  * violation is confirmed within three windows of that, to base.
  *
@@ -13,14 +14,16 @@
  * then), or after 900 windows of which no more than over_share were over.
  *
  * A level that failed is tried again after hold_seconds, in two halves of a step. They double up to
- * hold_max_seconds each time that it fails, or one within a step above it, are halved when one below
+ * hold_max_seconds each time that it fails, or one within a step above it, are halved when one
+ * below
  * it does, and are as at first when nothing has failed for forgive_seconds beyond them. The wait
  * ends early when the latency at the level that was gone back to falls by 3 %, and by more than its
  * scatter: then something else has changed.
  *
  * Pure: time is an argument, in seconds of any clock that does not go back.
  *
- * Worked (base 1, step 0.5, max 6, calm 10, hold 60, one window a second; a window is over while the
+ * Worked (base 1, step 0.5, max 6, calm 10, hold 60, one window a second; a window is over while
+ * the
  * quota is above 2.6): 6 fails in the second window -> 5.5, which fails at once -> 1 at t = 3; then
  * 1.5 after ten calm windows, 2, 2.5, and 3 at t = 43, which fails at t = 45 -> 2.5, and 2.75 at
  * t = 105, which fails -> 2.5, and the same at t = 167, and from then on after 120 s, 240 s, ...

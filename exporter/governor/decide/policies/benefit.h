@@ -5,10 +5,12 @@
  * What is known of a pair is a line through its windows (control_response.h), x what the
  * owner may have: of half an hour, and of the last half minute. Where a victim still waits although
  * its culprit is held, and it is not known that this helps, the culprit is tried: he gets
- * everything back for a few windows, or as much as does not hurt another victim. If the victim then waits as long as before, but for 5 %,
+ * everything back for a few windows, or as much as does not hurt another victim. If the victim
+ * then waits as long as before, but for 5 %,
  * holding him changes nothing: the pair is barred for ten minutes, and twice as long each time up
  * to an hour, in which the victim is no reason to hold him. If it waits longer, he is held again,
- * and that it helps is known for an hour, or for ten minutes where it is not beyond doubt: unless it
+ * and that it helps is known for an hour, or for ten minutes where it is not beyond doubt: unless
+ * it
  * goes on to wait as long when he is held, for then it was chance.
  *
  * Keys are the caller's, and never 0. Pairs are 256 at most: of more the one that was heard of
@@ -46,7 +48,8 @@ void benefit_end(struct benefit *benefit);
 /* The victim waits, and the owner is among those who are held for it: from now on it is learned
  * what of it helps. */
 void benefit_accuse(struct benefit *benefit, uint64_t victim, uint64_t owner);
-/* The same after he was cut, and maybe for long at his least: is he to be tried? If so his trial has
+/* The same after he was cut, and maybe for long at his least: is he to be tried? If so his trial
+ * has
  * begun, with those of his other pairs that were accused in this window. */
 bool benefit_try(struct benefit *benefit, uint64_t victim, uint64_t owner, bool at_least_for_long);
 

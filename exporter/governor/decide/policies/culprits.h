@@ -1,10 +1,12 @@
 /*
  * Which of the containers that a policy may restrict make the protected ones wait.
  *
- * By owner, which is the same container of all replicas of a Deployment and of all runs of a CronJob
+ * By owner, which is the same container of all replicas of a Deployment and of all runs of a
+ * CronJob
  * (exporter/containers/workload.h): the harm of all of them is added up, and what is past
  * counts less, by a factor e in ten minutes. The culprits are the smallest set of owners that
- * together do 'share' of what the policy's own do, without those who did less than a hundredth of it
+ * together do 'share' of what the policy's own do, without those who did less than a hundredth of
+ * it
  * for ten seconds. So nobody escapes for being one of many, and who is held, and does little harm
  * meanwhile, is still known.
  *

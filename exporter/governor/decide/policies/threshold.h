@@ -66,7 +66,8 @@ struct threshold_app *threshold_find(struct threshold_policy *policy, const char
 /* NULL: it is none of this policy's. */
 struct holding *threshold_holding(const struct governed *governed);
 
-/* From a window to the quota of governed[i], whose limits are known. Mode safe begins once, and then
+/* From a window to the quota of governed[i], whose limits are known. Mode safe begins once, and
+ * then
  * all of best effort come in turn. */
 void threshold_paper_step(struct threshold_policy *policy, const struct policy_tick *tick,
                           struct threshold_app *app, size_t i);
