@@ -268,6 +268,13 @@ class Governor(unittest.TestCase):
             with self.assertRaisesRegex(AssertionError, words):
                 governed(given, **values)
 
+    def test_beside_tls_and_passwords(self):
+        """These are of the exporter's port; the socket is as without them."""
+        objects = governed({}, webConfig={"secretName": "mine"})
+        self.assertIn("--web.config.file=/etc/web-config/web-config.yml",
+                      pod(of_exporter(objects, "DaemonSet"))["containers"][0]["args"])
+        self.assertEqual(of_governor(objects, "ConfigMap"), of_governor(self.objects, "ConfigMap"))
+
     def test_values_schema(self):
         validator = jsonschema.Draft7Validator(
             json.loads((CHART / "values.schema.json").read_text()))

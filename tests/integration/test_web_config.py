@@ -8,6 +8,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -480,6 +481,43 @@ class Elsewhere(WebConfig):
             with self.subTest(config=config, arguments=arguments):
                 self.write(config)
                 self.assertEqual(self.status("/api/v1/containers", *arguments), status)
+
+
+class OwnSocket(WebConfig):
+    def ask(self, path, user=None):
+        """The status, as this user sees it."""
+        program = ("import http.client, os, socket, sys\n"
+                   "if sys.argv[2]: os.setuid(int(sys.argv[2]))\n"
+                   "connection = http.client.HTTPConnection('exporter')\n"
+                   "connection.sock = socket.socket(socket.AF_UNIX)\n"
+                   "connection.sock.connect(sys.argv[1])\n"
+                   "connection.request('GET', '/api/v1/containers')\n"
+                   "print(connection.getresponse().status)")
+        result = subprocess.run([sys.executable, "-c", program, path, str(user or "")],
+                                capture_output=True, text=True, timeout=60, check=False)
+        return result.stdout.strip() or result.stderr.splitlines()[-1].split(":")[0]
+
+    def test_programs_of_our_own_user(self):
+        """As the governor asks: without TLS, without a password. Others get in if the socket's mode lets
+        them, and no further."""
+        path = str(self.directory / "exporter.sock")
+        self.certificates.authority("ca")
+        self.certificates.server("server", "ca")
+        users = {"basic_auth_users": {"alice": bcrypt("secret")}}
+        for config, refused in ((users, "401"), ({**self.tls(client_ca_file="ca.pem",
+                                                            client_auth_type="RequireAndVerifyClientCert"),
+                                                 **users}, "403")):
+            self.write(config)
+            with harness.Exporter(*REPLAY, f"--web.config.file={self.file}",
+                                  f"--web.listen-address=unix:{path}", ready=False):
+                wait_until(lambda: self.ask(path) == "200", 20, "served without TLS or a password")
+                if os.geteuid() != 0:
+                    continue
+                self.assertEqual(self.ask(path, 65534), "PermissionError")
+                self.directory.chmod(0o755)
+                os.chmod(path, 0o666)
+                self.assertEqual(self.ask(path, 65534), refused)
+                self.directory.chmod(0o700)
 
 
 class Client(WebConfig):

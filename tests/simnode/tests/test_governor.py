@@ -48,10 +48,10 @@ def free_port():
             return port
 
 
-def configuration(folder, port):
+def configuration(folder):
     return {
         "governor": 1, "mode": "enforce", "state_directory": str(folder / "state"),
-        "exporter": {"url": f"http://127.0.0.1:{port}", "stale": "3s", "dead": "20s"},
+        "exporter": {"socket": str(folder / "exporter.sock"), "stale": "3s", "dead": "20s"},
         "classes": [
             {"name": "web", "role": "protected",
              "match": [{"namespace": "shop", "pod": "*", "container": "*"}]},
@@ -75,16 +75,16 @@ def run(folder):
     """What each container might use in each tick, and the quotas that are left when the node ends and
     when the governor has ended."""
     scenario, fifo, tree = folder / "s.json", folder / "fifo", folder / "tree"
-    config, port = folder / "governor.json", free_port()
+    config = folder / "governor.json"
     scenario.write_text(json.dumps(SCENARIO))
-    config.write_text(json.dumps(configuration(folder, port)))
+    config.write_text(json.dumps(configuration(folder)))
     (folder / "state").mkdir(mode=0o700)
     os.mkfifo(fifo)
     # While nobody has it open for writing, a pipe is at its end: the exporter may open it first.
     held = os.open(fifo, os.O_RDWR)
     exporting = subprocess.Popen(
         [exporter, "--source=replay", f"--source.replay.file={fifo}", "--source.replay.speed=max",
-         f"--web.listen-address=127.0.0.1:{port}", "--log.level=error"])
+         f"--web.listen-address=unix:{folder}/exporter.sock", "--log.level=error"])
     node = subprocess.Popen([simnode, "--live", scenario, fifo, tree], stdout=subprocess.PIPE,
                             text=True)
     governing = None

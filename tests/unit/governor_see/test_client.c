@@ -226,7 +226,7 @@ static void nobody_is_there(void **state)
 static void another_user_is_not_believed(void **state)
 {
     (void)state;
-    char path[] = "/tmp/governor-client-XXXXXX", error[256] = "";
+    char folder[] = "/tmp/governor-client-XXXXXX", path[64], error[256] = "";
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     struct client_address address;
     const char *body, *why;
@@ -234,7 +234,8 @@ static void another_user_is_not_believed(void **state)
     int told[2];
     if (geteuid() != 0)
         skip();
-    assert_non_null(mktemp(path));
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/socket", folder);
     strcpy(at.sun_path, path);
     assert_int_equal(pipe(told), 0);
     pid_t child = fork();
@@ -264,6 +265,7 @@ static void another_user_is_not_believed(void **state)
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     unlink(path);
+    rmdir(folder);
     close(told[0]);
     close(told[1]);
 }

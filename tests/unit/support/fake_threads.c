@@ -138,7 +138,7 @@ void fake_threads_reuse(struct fake_threads *fake, int tid, const char *path)
 void fake_threads_go(struct fake_threads *fake, int tid, const char *path)
 {
     struct fake_thread *thread = fake_threads_find(fake, tid);
-    char from[64];
+    char from[160];
     if (!thread)
         return;
     snprintf(from, sizeof from, "%s", thread->path);
