@@ -6,11 +6,11 @@
 
 #include "exporter/daemon/exporter.h"
 #include "exporter/daemon/introduce.h"
-#include "exporter/daemon/version.h"
 #include "exporter/front/front.h"
 #include "exporter/http/healthcheck.h"
 #include "exporter/inspect/inspector.h"
 #include "exporter/options/options.h"
+#include "exporter/self/version.h"
 #include "exporter/service/confine.h"
 #include "exporter/service/descriptors.h"
 

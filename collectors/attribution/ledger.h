@@ -8,14 +8,14 @@
  * these ratios add up to the probability that the workload makes memory slow. It does not fade
  * while the workload goes on as it does: who starts once and stays is not forgotten.
  *
- * Beside ONSETS.md: evidence is bounded to -6 and 8, so that a change of habits is seen within a few
- * episodes; each is judged by a latency without what others cause who are named; one coincidence of
- * who did not come with it needs 0.965 for a name, not 0.95; a group has up to eight members of at
- * least 0.08 each that sum up to 0.8, and lasts until it is known which one it was, or none of them
- * goes on; whose activity goes on to move without the latency is refuted (findings.c); a fall from
- * outside, back to what was before it began, counts against it (outside.h); in its first minute a
- * name is shown only while the latency is higher than before its start; a gap in the readings
- * belongs to no episode.
+ * Beside ONSETS.md: evidence is bounded to -6 and 8, so that a change of habits is seen within a
+ * few episodes; each is judged by a latency without what others cause who are named; one
+ * coincidence of who did not come with it needs 0.965 for a name, not 0.95; a group has up to
+ * eight members of at least 0.08 each that sum up to 0.8, and lasts until it is known which one it
+ * was, or none of them goes on; whose activity goes on to move without the latency is refuted
+ * (findings.c); a fall from outside, back to what was before it began, counts against it
+ * (outside.h); in its first minute a name is shown only while the latency is higher than before
+ * its start; a gap in the readings belongs to no episode.
  *
  *     ledger_set(ledger, workload, activity) for every workload whose activity was read;
  *     ledger_take(ledger, log_latency);

@@ -44,7 +44,7 @@ static struct onset_fit fit_step(const struct onset_window *w, unsigned u)
     return fit(w, before * after / w->n, -w->below[u]);
 }
 
-/* Of the readings from u on, k of them behind it, m in all: a^m and the sum of a^(k+1) (y - mean). */
+/* Of the m readings from u on, the k-th behind it: a^m and the sum of a^(k+1) (y - mean). */
 struct warming {
     double left, faded;
 };

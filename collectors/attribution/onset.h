@@ -13,9 +13,9 @@
  * Worked: 10 readings at 0 and 10 at 0.1, sigma 0.02, a step between them: ss 5, b 0.1,
  * V0 8e-5, V 7.98978e-5, m 0.0998722; two-sided 59.0890, one-sided 59.7822.
  *
- * A step may be sudden, or warm up: in its k-th reading it has come to 1 - a^(k+1), with a = 0.78 or
- * 0.92, so by 63 % within four readings or within twelve. One of two is sudden, one of four each of
- * the others: so are those that nobody makes.
+ * A step may be sudden, or warm up: in its k-th reading it has come to 1 - a^(k+1), with a = 0.78
+ * or 0.92, so by 63 % within four readings or within twelve. One of two is sudden, one of four
+ * each of the others: so are those that nobody makes.
  *
  * Pure.
  */

@@ -6,7 +6,7 @@
 #define IE_COLLECTORS_PARTS_LANES_H
 
 #include "collectors/contract/collector.h"
-#include "collectors/parts/path_order.h"
+#include "exporter/containers/path_order.h"
 
 struct lane_ops {
     const char *collector; /* for the log */

@@ -7,7 +7,7 @@
 #include "exporter/containers/cgroups/process.h"
 #include "exporter/daemon/internal.h"
 #include "exporter/daemon/introduce.h"
-#include "exporter/daemon/version.h"
+#include "exporter/self/version.h"
 #include "exporter/service/memory_shares.h"
 
 static uint64_t memory_limit(void)

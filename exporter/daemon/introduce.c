@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "exporter/daemon/version.h"
+#include "exporter/self/version.h"
 
 static bool is_plain(const char *text)
 {

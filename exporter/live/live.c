@@ -157,6 +157,13 @@ void live_place(struct live *live, const struct container *container, const char
         row->elsewhere[t] = *elsewhere;
 }
 
+void live_lost(struct live *live, const struct container *container, const struct live_lost *lost)
+{
+    struct row *row = row_of(live, container);
+    if (row)
+        row->lost = *lost;
+}
+
 struct place *live_place_of(struct live *live, int numa_node)
 {
     if (!live)
@@ -334,6 +341,9 @@ static void show_container(struct live_container *to, const struct container *co
     to->why_no_slowdown = row->why_no_slowdown;
     to->waits_since_mono_ns = row->waits_since_mono_ns;
     to->waits = row->waits;
+    to->lost = row->lost;
+    if (row->lost.told && isnan(to->number[LIVE_CPUS]))
+        to->number[LIVE_CPUS] = row->lost.cpus;
     to->lost = row->lost;
     if (row->lost.told && isnan(to->number[LIVE_CPUS]))
         to->number[LIVE_CPUS] = row->lost.cpus;

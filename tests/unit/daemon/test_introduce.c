@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "exporter/daemon/introduce.h"
-#include "exporter/daemon/version.h"
+#include "exporter/self/version.h"
 
 static void expect_flags(int argc, char *const *argv, const char *expected)
 {

@@ -4,8 +4,8 @@
  *
  * Of those with the same path, the one that was found first comes first. Loop thread only.
  */
-#ifndef IE_COLLECTORS_PARTS_PATH_ORDER_H
-#define IE_COLLECTORS_PARTS_PATH_ORDER_H
+#ifndef IE_CONTAINERS_PATH_ORDER_H
+#define IE_CONTAINERS_PATH_ORDER_H
 
 #include "exporter/containers/container.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "collectors/parts/path_order.h"
+#include "exporter/containers/path_order.h"
 #include "tests/unit/support/draw.h"
 
 enum { MOST = 16384 };

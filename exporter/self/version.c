@@ -1,5 +1,5 @@
 /* IE_REVISION is for this file only (CMakeLists.txt), so that a commit compiles nothing else. */
-#include "exporter/daemon/version.h"
+#include "exporter/self/version.h"
 
 const char *version_release(void)
 {

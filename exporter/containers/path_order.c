@@ -1,4 +1,4 @@
-#include "collectors/parts/path_order.h"
+#include "exporter/containers/path_order.h"
 
 #include <stdlib.h>
 #include <string.h>

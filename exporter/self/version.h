@@ -1,6 +1,6 @@
 /* Which program this is. Constants; any thread. */
-#ifndef IE_DAEMON_VERSION_H
-#define IE_DAEMON_VERSION_H
+#ifndef IE_SELF_VERSION_H
+#define IE_SELF_VERSION_H
 
 /* The release, e.g. "0.1.0". */
 const char *version_release(void);
