@@ -116,6 +116,8 @@ MAY_BE_EMPTY = {
     "cluster:interference_exporters_down:count": "all can",
     "annotation Container starts": "the nodes are no two minutes old when they do",
     "container: Makes others wait": "it makes nobody wait",
+    "container: Stall per read": "on Arm's CPUs only",
+    "interference_memory_stall_per_read": "on Arm's CPUs only",
     "container: Waiting of others because of it": "only with --collector.attribution.traffic",
     "cluster:interference_memory_read_window_latency_seconds:rate5m":
         "native histograms are not stored; test_native_histograms is for them",
