@@ -218,10 +218,10 @@ static void containers_come_and_go(void **state)
     expect(scene, CHOSEN_BY_LATENCY, false, true, false);
     memcpy(scene->order, (const size_t[]){ONE, TWO, THREE, CART}, 4 * sizeof *scene->order);
     scene->n = 4;
-    name(scene, (const double[CONTAINERS]){0, 1000, 0, 10}); /* one's growth is not known */
+    name(scene, (const double[CONTAINERS]){0, 1000, 1, 10}); /* one's growth is not known */
     window(scene);
-    expect(scene, CHOSEN_BY_LATENCY, false, true, false); /* 20 and 10 */
-    name(scene, (const double[CONTAINERS]){0, 0, 0, 40});
+    expect(scene, CHOSEN_BY_LATENCY, false, true, false); /* 21 and 10 */
+    name(scene, (const double[CONTAINERS]){0, 0, 1, 40});
     window(scene);
     expect(scene, CHOSEN_BY_LATENCY, false, false, true);
     scene->containers[THREE].cgroup_id = 99; /* its owner is still the same */
@@ -229,7 +229,7 @@ static void containers_come_and_go(void **state)
     expect(scene, CHOSEN_BY_LATENCY, false, false, true);
 }
 
-/* Replicas are one owner: 8 of 13, and of 14, which is not enough. */
+/* Replicas are one owner: 8 of 13, and 9 of 17, which is not enough. */
 static void replicas_are_one_owner(void **state)
 {
     struct scene *scene = *state;
@@ -250,7 +250,7 @@ static void replicas_are_one_owner(void **state)
     read_more(scene, (const double[CONTAINERS]){0, 4, 4, 5});
     window(scene);
     expect(scene, CHOSEN_BY_READS, true, true, false);
-    read_more(scene, (const double[CONTAINERS]){0, 0, 0, 1});
+    read_more(scene, (const double[CONTAINERS]){0, 1, 0, 3});
     window(scene);
     expect(scene, CHOSEN_BY_READS, true, true, true);
     /* Another namespace's of the same name are others. */
@@ -258,6 +258,25 @@ static void replicas_are_one_owner(void **state)
     scene->containers[TWO].cgroup_id = 77;
     window(scene);
     assert_true(culprits_owner(scene->culprits, ONE) != culprits_owner(scene->culprits, TWO));
+}
+
+/* Tenants who take turns: it is not who did most before; who is held is still known. */
+static void who_does_nothing_now_is_not_cut(void **state)
+{
+    struct scene *scene = *state;
+    window(scene);
+    read_more(scene, (const double[CONTAINERS]){0, 50, 0, 0});
+    window(scene);
+    expect(scene, CHOSEN_BY_READS, true, false, false);
+    read_more(scene, (const double[CONTAINERS]){0, 0, 0, 10});
+    window(scene);
+    expect(scene, CHOSEN_BY_READS, false, false, true);
+    scene->holdings[ONE].claim.id = 7;
+    for (int i = 0; i < 10; i++) {
+        read_more(scene, (const double[CONTAINERS]){0, 0, 0, 1});
+        window(scene);
+        expect(scene, CHOSEN_BY_READS, i < 9, false, i >= 9);
+    }
 }
 
 static bool is_owner(void *context, uint64_t owner)
@@ -337,6 +356,7 @@ int main(void)
         TEST(no_share_is_asked_for),
         TEST(containers_come_and_go),
         TEST(replicas_are_one_owner),
+        TEST(who_does_nothing_now_is_not_cut),
         TEST(who_is_left_out_leaves_room_for_others),
         TEST(what_is_past_counts_less),
         TEST(windows_allocate_nothing),

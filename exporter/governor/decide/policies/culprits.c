@@ -39,7 +39,7 @@ struct owner {
     double harm[SIGNS];
     double grown[SIGNS];  /* in the last window ... */
     double active[SIGNS]; /* ... and when it did its part last */
-    bool left_out, chosen;
+    bool left_out, chosen, held;
 };
 
 struct culprits {
@@ -153,7 +153,8 @@ static size_t place_of(struct culprits *culprits, uint64_t key)
 }
 
 static void read_entry(struct culprits *culprits, struct entry *entry,
-                       const struct view_container *container, const struct entry *before)
+                       const struct view_container *container, bool held,
+                       const struct entry *before)
 {
     const double counted[SIGNS] = {[SIGN_READS] = container->memory_reads,
                                    [SIGN_LATENCY] = container->caused_latency_seconds,
@@ -170,8 +171,11 @@ static void read_entry(struct culprits *culprits, struct entry *entry,
         entry->at = before->at;
     else
         entry->at = place_of(culprits, entry->owner);
-    if (entry->own)
-        culprits->owners[entry->at].seen = culprits->now;
+    if (!entry->own)
+        return;
+    struct owner *owner = &culprits->owners[entry->at];
+    owner->held = (owner->seen == culprits->now && owner->held) || held;
+    owner->seen = culprits->now;
 }
 
 /* ---- a window ---- */
@@ -238,7 +242,7 @@ void culprits_window(struct culprits *culprits, const struct policy_tick *tick, 
         struct entry *entry = &culprits->entries[i];
         entry->key = key_of(governed->container);
         entry->own = holding && holding->policy == policy;
-        read_entry(culprits, entry, governed->container,
+        read_entry(culprits, entry, governed->container, holding && holding->claim.id,
                    find_before(culprits, entry->key, &behind));
     }
     add_up(culprits);
@@ -257,6 +261,13 @@ static void rank(const struct culprits *culprits, enum sign sign, size_t *ranked
     ranked[n] = at;
 }
 
+/* In the last window that had an answer; who is held, and does little meanwhile, for longer. */
+static bool was_active(const struct culprits *culprits, const struct owner *owner, enum sign sign)
+{
+    double quiet = culprits->answered[sign] - owner->active[sign];
+    return quiet <= (owner->held ? active_seconds : 0);
+}
+
 /* Whether anybody was. */
 static bool choose_by(struct culprits *culprits, enum sign sign)
 {
@@ -265,7 +276,7 @@ static bool choose_by(struct culprits *culprits, enum sign sign)
     for (size_t i = 0; i < culprits->n_owners; i++) {
         const struct owner *owner = &culprits->owners[i];
         if (owner->left_out || owner->seen != culprits->now || !(owner->harm[sign] > 0) ||
-            culprits->now - owner->active[sign] > active_seconds)
+            !was_active(culprits, owner, sign))
             continue;
         rank(culprits, sign, culprits->ranked, n++, i);
         all += owner->harm[sign];

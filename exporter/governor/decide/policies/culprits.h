@@ -2,13 +2,12 @@
  * Which of the containers that a policy may restrict make the protected ones wait.
  *
  * By owner, which is the same container of all replicas of a Deployment and of all runs of a
- * CronJob
- * (exporter/containers/workload.h): the harm of all of them is added up, and what is past
+ * CronJob (exporter/containers/workload.h): the harm of all of them is added up, and what is past
  * counts less, by a factor e in ten minutes. The culprits are the smallest set of owners that
  * together do 'share' of what the policy's own do, without those who did less than a hundredth of
- * it
- * for ten seconds. So nobody escapes for being one of many, and who is held, and does little harm
- * meanwhile, is still known.
+ * it in this window, or, while they are held, for ten seconds. So nobody escapes for being one of
+ * many; who is held, and does little harm meanwhile, is still known; and who does nothing now is
+ * not cut for what somebody else does.
  *
  * The first of these that has an answer says what harm is:
  * - wait: for how long a container made others' memory reads wait, by all of its traffic. It is
