@@ -197,11 +197,6 @@ local promql = import '../lib/promql.libsonnet';
                  'container:interference_memory_read_latency_observed:ratio15m'
                )),
           // Where a CPU counts stalled cycles, and no latency.
-          rule('container:interference_memory_stall_per_read_seconds:mean5m',
-               q.ratio(
-                 q.rate(q.container, 'interference_container_memory_stall_seconds_total'),
-                 q.rate(q.container, 'interference_container_memory_stall_reads_total')
-               )),
           rule('container:interference_memory_stall_per_read_observed:ratio15m',
                q.rate(q.container,
                       'interference_container_memory_stall_per_read_observed_seconds_total',

@@ -222,7 +222,8 @@ class Machine(Base):
                     for _ in range(3):
                         page = exporter.scrape()
                     most = page.get("interference_exporter_containers_limit")
-                    self.assertEqual(most, limit // 8)
+                    by_bpf = page.select("interference_exporter_source_info", source="bpf")
+                    self.assertEqual(most, limit // (3 if by_bpf else 8))
                     self.assertGreater(
                         page.get("interference_exporter_containers", state="over_limit"), 0)
                     self.assertRegex(exporter.log(), "file descriptors are enough for")

@@ -57,7 +57,7 @@ def governor_config():
                         {"name": "batch", "role": "best_effort",
                          "match": [{"namespace": "jobs", **anything}]}],
             "policies": {"threshold": {"classes": ["batch"], "mode": "paper", "factor": 1.1,
-                                       "window": "10ms"}}}
+                                       "window": "10ms", "culprit_share": 0}}}  # all are
 
 
 class Plain(unittest.TestCase):
