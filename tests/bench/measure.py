@@ -203,7 +203,8 @@ class Live:
                 f"--path.cgroupfs={self.groups.base / subtree}")
 
     def exporter(self, *flags, subtree="", **options):
-        return harness.Exporter(*self.flags(subtree), "--no-collector.probe", *flags, **options)
+        return harness.Exporter(*self.flags(subtree), "--no-collector.probe",
+                                "--no-collector.lost_time", *flags, **options)
 
     @staticmethod
     def wait_counted(exporter, containers):

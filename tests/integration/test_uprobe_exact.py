@@ -116,7 +116,8 @@ class UprobeTest(unittest.TestCase):
         if self.SOURCE == "bpf" and self.groups.version != 2:
             self.skipTest("BPF counts cgroups of v2")
         return Exporter(f"--source={self.SOURCE}", f"--events.file={self.events}",
-                        "--no-collector.probe", "--containers.names=none", self.groups.only(),
+                        "--no-collector.probe", "--no-collector.lost_time",  # whose files are below the same paths
+                        "--containers.names=none", self.groups.only(),
                         f"--sampling.interval={interval}",
                         f"--source.record.file={self.recording}",
                         ends_within=60)  # the kernel takes its time to close a uprobe
