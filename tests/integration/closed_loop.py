@@ -179,7 +179,7 @@ class ClosedLoop(contextlib.ExitStack):
                          "cpu": {"base_cores": BASE, "step_cores": STEP}}],
             "policies": {"threshold": {"classes": ["batch"], "mode": "paper", "factor": FACTOR,
                                        "window": "10ms",  # each tick
-                                       "culprit_share": 0.1}},
+                                       "culprit_share": 1}},  # whoever reads now
             "limits": {"cuts_per_10m": 63}}))
         with (self.directory / "log").open("wb") as log:
             process = start([GOVERNOR, f"--config.file={config}", "--enforce",
