@@ -227,7 +227,6 @@ static int lane_read(struct lost_time *self, struct lane *lane)
     struct window_sum sum;
     enum window_status status;
     struct group_window bounds;
-    lane->read = false;
     int err = window_read(self->env.sources, lane->waits, self->status, &sum, &status);
     if (err == -ENODATA)
         return err;
@@ -326,7 +325,10 @@ static int read_all(struct lost_time *self, uint64_t now_ns)
     bool any = false;
     for (size_t i = 0; i < self->lanes.n; i++) {
         struct lane *lane = lanes_at(&self->lanes, i);
-        if (!lane || !lane->waits)
+        if (!lane)
+            continue;
+        lane->read = false; /* also of one that has ended, whose last window is counted */
+        if (!lane->waits)
             continue;
         int err = lane_read(self, lane);
         any |= err != -ENODATA;
