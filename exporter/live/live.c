@@ -344,9 +344,6 @@ static void show_container(struct live_container *to, const struct container *co
     to->lost = row->lost;
     if (row->lost.told && isnan(to->number[LIVE_CPUS]))
         to->number[LIVE_CPUS] = row->lost.cpus;
-    to->lost = row->lost;
-    if (row->lost.told && isnan(to->number[LIVE_CPUS]))
-        to->number[LIVE_CPUS] = row->lost.cpus;
 }
 
 static bool is_recent(uint64_t then_ns, const struct tick *tick)
