@@ -255,9 +255,10 @@ static int read_file(const char *mount, const char *path, const char *file, char
     return err;
 }
 
-/* How often the memory of the cgroup reached a limit. */
-static int count_limit_events(const struct waits_files *files, const char *path, char *text,
-                              size_t size, uint64_t *out)
+/* How often the memory of the cgroup reached a limit. 'alone': its own one, not those of cgroups
+ * below, which may be others' containers; before Linux 5.3 only the file without "local" is there. */
+static int count_limit_events(const struct waits_files *files, const char *path, bool alone,
+                              char *text, size_t size, uint64_t *out)
 {
     const struct waits_mounts *mounts = &files->config->mounts;
     uint64_t high, max;
@@ -266,7 +267,10 @@ static int count_limit_events(const struct waits_files *files, const char *path,
         int err = read_file(mounts->memory, path, "memory.failcnt", text, size, &len);
         return err ? err : single_parse(text, len, out);
     }
-    int err = read_file(mounts->unified, path, "memory.events", text, size, &len);
+    int err =
+        alone ? read_file(mounts->unified, path, "memory.events.local", text, size, &len) : -ENOENT;
+    if (err == -ENOENT)
+        err = read_file(mounts->unified, path, "memory.events", text, size, &len);
     if (!err)
         err = flat_parse(text, len, "high", &high);
     if (!err)
@@ -302,12 +306,12 @@ static int count_all_limit_events(const struct waits_files *files, char *text, s
     char above[4096];
     uint64_t more;
     size_t len = waits_levels_above(files->path, strlen(files->path));
-    int err = count_limit_events(files, files->path, text, size, out);
+    int err = count_limit_events(files, files->path, false, text, size, out);
     if (err || len == 0 || len >= sizeof above)
         return err;
     memcpy(above, files->path, len);
     above[len] = '\0';
-    if (count_limit_events(files, above, text, size, &more) == 0)
+    if (count_limit_events(files, above, true, text, size, &more) == 0)
         *out += more;
     return 0;
 }

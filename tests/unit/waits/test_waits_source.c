@@ -283,6 +283,31 @@ static void suspects(void **state)
     assert_int_equal(WAITS(MEMORY_LIMIT_EVENTS), ABSENT); /* none any more */
 }
 
+/* The pod's limit counts; a sibling's, which is in the pod's memory.events as well, does not. */
+static void limits_above(void **state)
+{
+    struct place *p = *state;
+    uint64_t handle;
+    make_source(p, false);
+    fixture_write(&p->tree, "unified/pod/c/cpu.stat", "usage_usec 1000\n");
+    fixture_write(&p->tree, "unified/pod/c/memory.events", "high 0\nmax 0\n");
+    fixture_write(&p->tree, "unified/pod/memory.events", "high 0\nmax 10\n");
+    fixture_write(&p->tree, "unified/pod/memory.events.local", "high 0\nmax 0\n");
+    pressure(p, "unified/pod/c", "memory", 0, 0);
+    assert_int_equal(open_c(p, "/pod/c", GROUP_WAITS, &handle), 0);
+    assert_int_equal(read_c(p, handle, GROUP_WAITS, 1), 0);
+    pressure(p, "unified/pod/c", "memory", 4000000, 0);
+    assert_int_equal(read_c(p, handle, GROUP_WAITS, 1), 0);
+    pressure(p, "unified/pod/c", "memory", 9000000, 0);
+    fixture_write(&p->tree, "unified/pod/memory.events", "high 0\nmax 90\n");
+    assert_int_equal(read_c(p, handle, GROUP_WAITS, 1), 0);
+    assert_int_equal(WAITS(MEMORY_LIMIT_EVENTS), 0);
+    pressure(p, "unified/pod/c", "memory", 14000000, 0);
+    fixture_write(&p->tree, "unified/pod/memory.events.local", "high 0\nmax 3\n");
+    assert_int_equal(read_c(p, handle, GROUP_WAITS, 1), 0);
+    assert_int_equal(WAITS(MEMORY_LIMIT_EVENTS), 3);
+}
+
 static void bounds(void **state)
 {
     struct place *p = *state;
@@ -368,6 +393,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(v1_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(bad_files, setup, teardown),
         cmocka_unit_test_setup_teardown(suspects, setup, teardown),
+        cmocka_unit_test_setup_teardown(limits_above, setup, teardown),
         cmocka_unit_test_setup_teardown(bounds, setup, teardown),
         cmocka_unit_test_setup_teardown(descriptors, setup, teardown),
         cmocka_unit_test_setup_teardown(no_permission, setup, teardown),
