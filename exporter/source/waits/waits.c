@@ -140,6 +140,10 @@ static void refresh(struct waits_source *self, struct waits_handle *handle, uint
         return;
     }
     waits_levels_read(mounts, handle->path, self->text, sizeof self->text, &handle->levels);
+    /* Nearly always nothing has changed, and shares anew are a pass over all containers. */
+    if (handle->entitled.cpu_set == handle->levels.cpu_set &&
+        memcmp(handle->entitled.weight, handle->levels.weight, sizeof handle->entitled.weight) == 0)
+        return;
     handle->entitled.cpu_set = handle->levels.cpu_set;
     memcpy(handle->entitled.weight, handle->levels.weight, sizeof handle->entitled.weight);
     self->stale = true;
