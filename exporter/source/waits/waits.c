@@ -25,9 +25,11 @@ struct waits_handle {
     struct waits_files files;   /* of waits */
     bool called_in;
     uint64_t opened_ns;
-    uint64_t base[TOTALS];    /* as the kernel counted then */
-    uint32_t has_base;        /* bits */
-    struct entitled entitled; /* of bounds */
+    uint64_t base[TOTALS];        /* as the kernel counted then */
+    uint32_t has_base;            /* bits */
+    uint64_t steal_ns, steal_set; /* as the machine counted last, and of which CPUs */
+    uint64_t stolen_ns;           /* since the first reading */
+    struct entitled entitled;     /* of bounds */
 };
 
 struct waits_source {
@@ -283,6 +285,16 @@ static void give_total(struct waits_handle *handle, size_t i, uint64_t value,
     put(row, i, value >= handle->base[i] ? value - handle->base[i] : 0);
 }
 
+/* The mean of other CPUs is another total: over a change of the set, nothing counts as stolen. */
+static uint64_t stolen_until(struct waits_handle *handle, uint64_t steal_ns)
+{
+    if (handle->steal_set == handle->levels.cpu_set && steal_ns > handle->steal_ns)
+        handle->stolen_ns += steal_ns - handle->steal_ns;
+    handle->steal_ns = steal_ns;
+    handle->steal_set = handle->levels.cpu_set;
+    return handle->stolen_ns;
+}
+
 static int read_waits(struct waits_source *self, struct waits_handle *handle,
                       struct reading_row *row)
 {
@@ -298,7 +310,7 @@ static int read_waits(struct waits_source *self, struct waits_handle *handle,
             give_total(handle, i, handle->files.total[i], row);
     waits_machine_read(machine, self->text, sizeof self->text);
     if (waits_machine_steal(machine, handle->levels.cpu_set, &steal))
-        give_total(handle, TOTAL_STEAL, steal, row);
+        give_total(handle, TOTAL_STEAL, stolen_until(handle, steal), row);
     if (machine->has_memory)
         give_total(handle, TOTAL_NODE_MEMORY, machine->memory_some_ns, row);
     if (machine->has_reclaimed)
