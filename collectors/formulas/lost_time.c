@@ -42,6 +42,8 @@ static void split_cpu(const struct lost_window *w, const struct lost_limits *lim
         hold(out, LOSS_ITSELF, rest);
     else if (!reaches(w->steal, limits->steal))
         hold(out, LOSS_CPU_NEIGHBOUR, rest);
+    else
+        out->unexplained = true; /* by others here, or by the hypervisor */
 }
 
 /* What ran for so long took more, by what the hypervisor took meanwhile. */

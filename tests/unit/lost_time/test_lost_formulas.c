@@ -118,6 +118,7 @@ static void many_tasks_that_are_kept_from_their_share(void **state)
 static void the_hypervisor(void **state)
 {
     struct lost_window window = calm();
+    struct lost_split split;
     const double stolen[LOSSES] = {[LOSS_HYPERVISOR] = 0.05},
                  own[LOSSES] = {[LOSS_HYPERVISOR] = 0.05, [LOSS_ITSELF] = 0.3},
                  nothing[LOSSES] = {0};
@@ -128,9 +129,15 @@ static void the_hypervisor(void **state)
     assert_split(&window, stolen); /* and no neighbour is blamed */
     window.cpu_full = 0;
     assert_split(&window, own);
-    window.cpu_some = 0;
     window.cpus = 0.01; /* it hardly ran */
+    window.cpu_some = window.cpu_full = 0.3;
     assert_split(&window, nothing);
+    lost_split_make(&window, &limits, &split);
+    assert_true(split.unexplained); /* but it waits */
+    window.cpu_some = window.cpu_full = 0;
+    assert_split(&window, nothing);
+    lost_split_make(&window, &limits, &split);
+    assert_false(split.unexplained);
 }
 
 /* The machine's pressure has the container's in it: what tells its limit from the machine's memory
