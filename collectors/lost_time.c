@@ -212,10 +212,13 @@ static void lost_reconcile(void *opaque, const struct container_diff *diff)
 
 /* ---- a reading ---- */
 
-/* Its descriptors were called in, say; of a cgroup that is gone, it was its last. */
+/* Its descriptors were called in, say; of a cgroup that is gone, it was its last. They may not come
+ * back for long: what was said of it does not stand, nor count as windows before the next. */
 static void lose(struct lost_time *self, struct lane *lane, int err)
 {
     lane_close(self, lane);
+    lane->history = (struct lost_history){.n = 0};
+    lane->shown = (struct live_lost){.told = false};
     if (err == -ESRCH || lane->ending)
         return;
     self->lanes.unopened++;
