@@ -135,7 +135,7 @@ static enum control_action cut(struct control_safe *state, const struct control_
 static void follow(struct control_safe *state, double ratio)
 {
     double off = log(ratio) - state->mean;
-    if (isnan(off))
+    if (!isfinite(off)) /* of a latency of 0, too: one would be the mean for ever */
         return;
     state->told += state->told < MEAN_WINDOWS;
     double part = 1.0 / state->told;
