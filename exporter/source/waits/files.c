@@ -256,7 +256,8 @@ static int read_file(const char *mount, const char *path, const char *file, char
 }
 
 /* How often the memory of the cgroup reached a limit. 'alone': its own one, not those of cgroups
- * below, which may be others' containers; before Linux 5.3 only the file without "local" is there. */
+ * below, which may be others' containers; before Linux 5.3 only the file without "local" is
+ * there. */
 static int count_limit_events(const struct waits_files *files, const char *path, bool alone,
                               char *text, size_t size, uint64_t *out)
 {
