@@ -130,6 +130,7 @@ static void examine_containers(struct doctor_report *report, const struct doctor
 {
     struct doctor_line *line = add(report, "containers", "what is counted");
     const char *hierarchy = host->cgroup_v2 == DOCTOR_PRESENT  ? "cgroup v2"
+                            : host->hybrid == DOCTOR_PRESENT   ? "cgroup v1 and v2"
                             : host->cgroup_v2 == DOCTOR_ABSENT ? "cgroup v1"
                                                                : "cgroups";
     say(line, seen->containers ? DOCTOR_YES : DOCTOR_NO, "%zu found, %s%s", seen->containers,

@@ -26,7 +26,8 @@ struct doctor_host {
     enum doctor_known watchdog;  /* the NMI watchdog is on */
     enum doctor_known psi;       /* pressure is kept (/proc/pressure) */
     enum doctor_known btf;       /* the kernel describes its types, which BPF takes */
-    enum doctor_known cgroup_v2; /* of the whole host, or beside v1 */
+    enum doctor_known cgroup_v2; /* and nothing else */
+    enum doctor_known hybrid;    /* v2 beside v1, where systemd mounts it */
     enum doctor_known guest;     /* a hypervisor is under this kernel */
     enum doctor_known uncore;    /* some PMU outside the cores is shown */
     bool sys_admin, perfmon, bpf, ptrace;

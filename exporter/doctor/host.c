@@ -110,6 +110,7 @@ void doctor_host_read(const struct fsroot *fs, struct doctor_host *out)
     out->psi = keeps_pressure(fs);
     out->btf = is_there(fs, FSROOT_SYS, "kernel/btf/vmlinux");
     out->cgroup_v2 = is_there(fs, FSROOT_SYS, "fs/cgroup/cgroup.controllers");
+    out->hybrid = is_there(fs, FSROOT_SYS, "fs/cgroup/unified/cgroup.controllers");
     out->guest = is_guest(fs);
     out->uncore = shows_uncore(fs);
     out->sys_admin = privileges_has(CAP_SYS_ADMIN);

@@ -211,6 +211,9 @@ static void without_pressure_or_containers(void **state)
     scene.host.psi = DOCTOR_ABSENT;
     assert_string_equal(line(&scene, "pressure")->remedy,
                         "add psi=1 to the kernel's command line, and restart");
+    scene.host.cgroup_v2 = DOCTOR_ABSENT;
+    scene.host.hybrid = DOCTOR_PRESENT;
+    assert_string_equal(line(&scene, "containers")->why, "3 found, cgroup v1 and v2");
     scene.seen.containers = 0; /* a node that was just set up is not to be mended */
     assert_int_equal(line(&scene, "containers")->can, DOCTOR_NO);
 }
@@ -238,6 +241,7 @@ static void what_is_read(void **state)
         {"sys/kernel/btf/vmlinux", "BTF"},
         {"sys/bus/event_source/devices/amd_l3/type", "13\n"},
         {"sys/fs/cgroup/cgroup.controllers", "cpu io memory\n"},
+        {"sys/fs/cgroup/unified/cgroup.controllers", "\n"},
         {"sys/kernel/security/lockdown", "none [integrity] confidentiality\n"},
     };
     read_from(files, sizeof files / sizeof *files, &host);
@@ -247,6 +251,7 @@ static void what_is_read(void **state)
     assert_int_equal(host.guest, DOCTOR_PRESENT);
     assert_int_equal(host.btf, DOCTOR_PRESENT);
     assert_int_equal(host.cgroup_v2, DOCTOR_PRESENT);
+    assert_int_equal(host.hybrid, DOCTOR_PRESENT);
     assert_int_equal(host.uncore, DOCTOR_PRESENT);
     assert_string_equal(host.apparmor, "docker-default");
     assert_string_equal(host.lockdown, "integrity");
