@@ -130,14 +130,21 @@ def fd_infos(pid):
             yield pathlib.Path(f"/proc/{pid}/fdinfo/{fd}").read_text()
 
 
+_reserved = []  # sockets whose abstract names say, until this process ends, which ports are its own
+
+
 def free_port():
     """Below the ports that the kernel gives to connections: until a server listens there, no client
-    of another test gets it."""
+    of another test gets it. No other test is given it while this one runs."""
     while True:
+        name = socket.socket(socket.AF_UNIX)
+        port = 20000 + secrets.randbelow(12000)
         with socket.socket() as probe, contextlib.suppress(OSError):
-            port = 20000 + secrets.randbelow(12000)
+            name.bind(f"\0ie-test-port-{port}")
             probe.bind(("127.0.0.1", port))
+            _reserved.append(name)
             return port
+        name.close()
 
 
 def die_with_parent():
