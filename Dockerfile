@@ -1,7 +1,7 @@
 # The exporter on Debian slim: docker build -t interference_exporter .
 #
 # The package from the first stage lists its runtime libraries, so the second stage has only those.
-# deploy/README.md says which privileges a container needs.
+# deploy/security.md says which privileges a container needs.
 # The base by its digest, for a build that can be made again:
 # --build-arg BASE=docker.io/library/debian@sha256:...
 ARG BASE=docker.io/library/debian:bookworm-slim

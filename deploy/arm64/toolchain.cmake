@@ -1,5 +1,5 @@
 # Builds for 64-bit Arm on another machine, with Debian's cross compiler (gcc-aarch64-linux-gnu) and Arm's
-# libraries unpacked into IE_SYSROOT; deploy/README.md has the commands.
+# libraries unpacked into IE_SYSROOT; deploy/hosts.md has the commands.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

@@ -89,6 +89,17 @@ class Lines(unittest.TestCase):
                     self.fail(f"{file.relative_to(SOURCE)}:{number} has {len(line)} characters")
 
 
+    def test_pages_for_a_reader_are_short(self):
+        """How to install is a page for each reader, of what he reads in one go."""
+        pages = LINK.findall((SOURCE / "deploy/README.md").read_text().split("| files |")[0])
+        # Two are about one subject for who has read the others.
+        pages = {page for page in pages if page not in ("fleet-scale.md", "governor.md")}
+        self.assertGreaterEqual(pages, {"kubernetes.md", "hosts.md", "security.md", "upgrade.md"})
+        for page in pages | {"README.md"}:
+            with self.subTest(page):
+                self.assertLessEqual(len((SOURCE / "deploy" / page).read_text().splitlines()), 150)
+
+
 class Links(unittest.TestCase):
     def test_documents(self):
         n = 0
@@ -107,7 +118,7 @@ class Links(unittest.TestCase):
                                ("ftp://example.org/", "no address"), ("deploy", None),
                                ("https://wiki.invalid/x", "no host"),
                                ("https://set-grafanaUrl.invalid/d/x", None),
-                               ("deploy/README.md#kubernetes", None), ("https://example.org/x", None)):
+                               ("deploy/kubernetes.md#updates", None), ("https://example.org/x", None)):
             with self.subTest(link):
                 self.assertEqual(wrong(readme, link), expected)
         self.assertEqual(anchors("# A `b_c`, d\n## E\n### E\n```\n# no\n```\n"), {"a-b_c-d", "e", "e-1"})
@@ -116,7 +127,8 @@ class Links(unittest.TestCase):
 
     def test_documents_as_code_name_files(self):
         """The commands of the first pages: scripts that are in the tree."""
-        for name in ("README.md", "deploy/README.md", "deploy/demo/README.md", "dashboards/README.md"):
+        for name in ("README.md", "deploy/kubernetes.md", "deploy/hosts.md", "deploy/demo/README.md",
+                     "dashboards/README.md"):
             for path in re.findall(r"(?m)^ {4}(?:sudo |)((?:deploy|tests|dashboards)/[\w./-]+)",
                                    (SOURCE / name).read_text()):
                 with self.subTest(name, path=path):

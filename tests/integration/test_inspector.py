@@ -95,7 +95,7 @@ class Case(unittest.TestCase):
 
 class Processes(Case):
     def test_what_they_hold(self):
-        """The table of deploy/README.md."""
+        """The table of deploy/security.md."""
         self.start()
         self.neighbour_is_sampled()
         warden, worker = self.processes()

@@ -59,7 +59,7 @@ class Processes(unittest.TestCase):
         wait_until(lambda: harness.is_gone(pid), what=f"the end of {pid}")
 
     def test_what_they_hold(self):
-        """The table of deploy/README.md."""
+        """The table of deploy/security.md."""
         if not re.search(r"^IE_SANITIZE:\w+=$", (harness.BUILD / "CMakeCache.txt").read_text(),
                          re.MULTILINE):
             self.skipTest("a sanitizer's build is not confined")

@@ -522,7 +522,7 @@ class OwnSocket(WebConfig):
 
 class Client(WebConfig):
     def test_curl(self):
-        """The commands of deploy/README.md."""
+        """The commands of deploy/security.md."""
         exporter = self.serve_tls(client_ca_file="ca.pem",
                                   client_auth_type="VerifyClientCertIfGiven")
         result = subprocess.run(["curl", "-sS", "--cacert", self.ca,
