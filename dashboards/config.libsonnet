@@ -91,6 +91,8 @@
     lostShare: 0.05,
     lostShareOften: 0.1,
     lostOften: 'cpu_neighbour|itself|disk',
+    // Causes that another node may be without: what node:interference_score counts.
+    lostToOthers: 'cpu_neighbour|memory_slow',
     // From which share of throttled periods on they count.
     lostThrottled: 0.05,
     // Shares of its time that a container waits because of its own quota, and because of others on its CPUs: from

@@ -282,6 +282,13 @@ local promql = import '../lib/promql.libsonnet';
             { w: 8, h: 10 }
           ),
           g.timeseries(
+            'Score of nodes, ten highest',
+            'What a scheduler may move pods by, 0 to 1: the share of the time of a memory read that others cost there, or of the time of the container that loses most to its neighbours, whichever is higher. What containers lose to their own limits is not in it. High: a pod would be better off elsewhere; open the node to see which.',
+            'percentunit',
+            [g.target(highest(10, recorded('top:interference_node_score:ratio5m')), nodeName)],
+            { w: 8, links: [g.toNode], min: 0, max: 1, noValue: 'nothing is lost to others' }
+          ),
+          g.timeseries(
             'Memory reads by node, ten highest',
             'Reads from memory per second, by all containers of a node. High: the node uses its memory a lot; contention is likely to appear here first.',
             'rps',

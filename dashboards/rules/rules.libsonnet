@@ -375,6 +375,43 @@ local promql = import '../lib/promql.libsonnet';
             container: q.container,
             info: q.select('interference_container_info', 'workload!=""'),
           }),
+          // For a scheduler, 0 to 1: the share of the time of a read that others cost, or of a container's time, whichever
+          // is higher. What a container's own limits or tasks cost is not in it: it would be so anywhere. Absent only
+          // where no exporter is scraped, for who asks takes an absent node for an error.
+          rule('node:interference_score:ratio5m', |||
+            max by (%(node)s) (
+              label_replace(
+                clamp_min(
+                  max by (%(node)s) (
+                    numa:interference_memory_latency_over_calm_seconds:mean5m
+                    / (
+                      numa:interference_memory_latency_over_calm_seconds:mean5m
+                      + numa:interference_memory_latency_seconds:calm1h
+                    )
+                  ),
+                  0
+                ),
+                "of", "memory", "", ""
+              )
+              or
+              label_replace(
+                clamp_max(
+                  max by (%(node)s) (
+                    sum by (%(container)s) (container:interference_lost:ratio5m{cause=~"%(others)s"})
+                  ),
+                  1
+                ),
+                "of", "containers", "", ""
+              )
+              or
+              label_replace(0 * group by (%(node)s) (%(exporter)s), "of", "nothing", "", "")
+            )
+          ||| % {
+            node: q.node,
+            container: q.container,
+            others: config.lostToOthers,
+            exporter: q.select('interference_exporter_build_info'),
+          }),
         ],
       },
       {
@@ -438,6 +475,7 @@ local promql = import '../lib/promql.libsonnet';
           topNodes('memory_read_latency_seconds:mean5m'),
           topNodes('memory_reads:rate5m', ' > 0'),
           topNodes('memory_probe_over_baseline:max_ratio'),
+          topNodes('score:ratio5m', ' > 0'),
           // The twenty containers of a cluster that are slowed down most, and the twenty that wait most.
           rule('top:interference_containers:chosen', |||
             sum by (%(container)s) (topk by (%(cluster)s) (20, container:interference_slowdown:ratio5m{model="%(model)s"} > 1))
