@@ -18,15 +18,19 @@
 #include "collectors/attribution/show.h"
 #include "collectors/attribution/total.h"
 #include "collectors/attribution/victims.h"
+#include "collectors/learned/elsewhere.h"
 #include "collectors/parts/probe_latency.h"
 #include "collectors/table.h"
 
 /* What is not there for so long does not come. */
 enum { SILENT_TICKS = 60 };
+/* How often the file about other nodes is read. */
+enum { PRIOR_TICKS = 600 };
 
 /* What the flags say. */
 struct attribution_flags {
     bool traffic;
+    const char *prior_file;
 };
 
 _Static_assert(sizeof(struct attribution_flags) <= COLLECTOR_CONFIG_BYTES, "the flags fill it");
@@ -40,6 +44,13 @@ static const struct option_flag options[] = {
              "those that use memory at the same times. Needs two of a core's general counters, so "
              "that the counters of core_latency take turns with them and lose precision, and three "
              "file descriptors per container and CPU."},
+    {.name = "collector.attribution.prior.file",
+     .type = FLAG_TEXT,
+     .offset = offsetof(struct attribution_flags, prior_file),
+     .unit = "FILE",
+     .help = "What other nodes found of each workload, as Prometheus answers the query that "
+             "collectors/README.md has: how likely it is to make memory slow. It is a beginning; "
+             "nobody is named by it who has not begun here. Looked at every ten minutes."},
     {.name = NULL},
 };
 
@@ -52,7 +63,11 @@ struct attribution {
     struct attribution_scratch *scratch;
     struct verdict verdict; /* as at the start */
     int wanted[ATTRIBUTION_NODES];
-    size_t n_wanted; /* nodes that gave a reading and have no domain yet */
+    size_t n_wanted;        /* nodes that gave a reading and have no domain yet */
+    const char *prior_file; /* NULL: there is none */
+    struct elsewhere elsewhere;
+    uint64_t prior_ticks; /* since it was looked at */
+    bool prior_failed;    /* that was said */
     uint64_t ticks_without_latency, ticks_without_activity;
     bool silent;
 };
@@ -148,12 +163,33 @@ static void make_series(struct attribution *self, struct attribution_node *node)
     }
 }
 
-/* Who has just come, or has just got names, may have been here before a restart. */
+/* Who has just come, or has just got names, may have been here before a restart, or is known
+ * elsewhere. */
 static void recall(struct attribution *self, struct attribution_node *node)
 {
-    for (uint32_t w = 0; w < self->in.workloads.n && w < node->n_columns; w++)
-        if (workloads_has_name(&self->in.workloads, w))
-            attribution_node_recall(node, w, self->in.workloads.at[w].key);
+    for (uint32_t w = 0; w < self->in.workloads.n && w < node->n_columns; w++) {
+        if (!workloads_has_name(&self->in.workloads, w))
+            continue;
+        const char *key = self->in.workloads.at[w].key;
+        attribution_node_recall(node, w, key);
+        attribution_node_expect(node, w, elsewhere_find(&self->elsewhere, key));
+    }
+}
+
+/* A file that is wrong, or gone, changes nothing. */
+static void look_elsewhere(struct attribution *self)
+{
+    char error[256];
+    if (!self->prior_file || self->prior_ticks > 0)
+        return;
+    self->prior_ticks = 1;
+    bool failed = elsewhere_load(self->prior_file, &self->elsewhere, error, sizeof error) != 0;
+    if (failed && !self->prior_failed)
+        log_warn(self->in.env.log, "attribution", "no news of other nodes: %s", error);
+    else if (!failed && self->prior_failed)
+        log_info(self->in.env.log, "attribution", "%zu workloads in %s", self->elsewhere.n,
+                 self->prior_file);
+    self->prior_failed = failed;
 }
 
 static void attribution_reconcile(void *opaque, const struct container_diff *diff)
@@ -163,6 +199,7 @@ static void attribution_reconcile(void *opaque, const struct container_diff *dif
     if (lanes_reconcile(&self->lanes, diff, self->in.status, log))
         self->in.status->verdict = self->verdict;
     attribution_lanes_nest(&self->lanes, diff);
+    look_elsewhere(self);
     for (; self->n_wanted > 0; self->n_wanted--)
         if (add_node(self, self->wanted[self->n_wanted - 1], -1) != 0)
             log_error(log, "attribution", "out of memory: NUMA node %d is not watched",
@@ -345,6 +382,10 @@ static int attribution_collect(void *opaque, const struct tick *tick)
     attribution_board_write(self->board, &self->in, &self->lanes, tick);
     attribution_show(&self->in, &self->lanes);
     tell_slow_memory(self, tick);
+    if (self->prior_file && ++self->prior_ticks > PRIOR_TICKS) {
+        self->prior_ticks = 0;
+        self->in.status->wants_reconcile = true;
+    }
     return err;
 }
 
@@ -372,6 +413,7 @@ static void attribution_stop(void *opaque)
     for (size_t i = 0; i < self->in.nodes.n; i++)
         attribution_node_free(self->in.node[i]);
     workloads_release(&self->in.workloads);
+    elsewhere_release(&self->elsewhere);
     board_free(self->board);
     free(self->scratch);
     free(self);
@@ -469,6 +511,7 @@ static int attribution_start(const struct collector_env *env, struct collector_s
     self->in.env = *env;
     self->in.status = status;
     self->in.nodes.machine = &env->facts->machine;
+    self->prior_file = ((const struct attribution_flags *)env->config)->prior_file;
     choose_activity(self);
     lanes_init(&self->lanes, &attribution_lane_ops, &self->in);
     self->scratch = malloc(sizeof *self->scratch);

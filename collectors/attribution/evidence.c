@@ -187,7 +187,8 @@ static double weight_of(const struct ledger *ledger, const struct ledger_episode
             2 * w->partner[i].times >= w->agreed)
             return 1;
     /* What was known before: who of several is judged first must not have the better of it. */
-    return ledger_probability(ledger_past_evidence(ledger, other->workload));
+    return ledger_probability(&ledger->at[other->workload],
+                              ledger_past_evidence(ledger, other->workload));
 }
 
 /* All others together, where several jumped at once the same way. */
@@ -392,7 +393,7 @@ void evidence_commit(struct ledger *ledger, struct ledger_episode *e)
         w->agreed++;
         remember_partners(ledger, e);
     }
-    if (ledger_probability((double)w->evidence) >= resolving)
+    if (ledger_probability(w, (double)w->evidence) >= resolving)
         one_of_resolve(ledger, e->workload);
     learn_slope(w, e, &j, true);
     if (!j.waits)

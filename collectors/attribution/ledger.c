@@ -182,7 +182,7 @@ void ledger_tell(struct ledger *ledger, size_t workload, double slope, double be
     const struct ledger_workload *w = &ledger->at[workload];
     bool lately = w->last_jump && ledger->readings - w->last_jump < ONSET_WINDOW;
     if (lately &&
-        ledger_probability(ledger_past_evidence(ledger, (uint32_t)workload)) < keep_probability)
+        ledger_probability(w, ledger_past_evidence(ledger, (uint32_t)workload)) < keep_probability)
         return;
     if (ledger->n_told < LEDGER_TOLD)
         ledger->told[ledger->n_told++] = (struct ledger_told){(uint32_t)workload, slope, before};
@@ -237,7 +237,7 @@ static void answer(struct ledger *ledger, struct ledger_workload *w)
 {
     bool judged = ledger_knows(ledger) && (w->episodes > 0 || w->provisional != 0);
     double probability =
-        judged ? ledger_probability((double)w->evidence + (double)w->provisional) : 0;
+        judged ? ledger_probability(w, (double)w->evidence + (double)w->provisional) : 0;
     double effect = (double)w->slope_now * fmax(0, w->now - (double)w->before);
     double least = w->started || w->agreed > 1 ? name_probability : name_known_probability;
     bool certain = probability >= least && effect >= name_effect;

@@ -60,15 +60,16 @@ struct ledger_workload {
     double now;        /* of the reading that comes; the last one's until it is set */
     double sum_before; /* of its activity before reading `summed`; see episodes.c */
     uint64_t summed;
-    bool known;        /* has an activity */
-    bool met;          /* had one once */
-    bool started;      /* did nothing before its first jump */
-    uint64_t since;    /* the reading before that */
-    float scale;       /* median distance of its activity from what it was just before */
-    float largest;     /* jump of its own, in size */
-    float before;      /* x0: what it was before it jumped upwards */
-    float evidence;    /* sum of ln Bayes factors of committed episodes, bounded */
-    float moved;       /* the same of the latency having moved with it, whoever did it */
+    bool known;      /* has an activity */
+    bool met;        /* had one once */
+    bool started;    /* did nothing before its first jump */
+    uint64_t since;  /* the reading before that */
+    float scale;     /* median distance of its activity from what it was just before */
+    float largest;   /* jump of its own, in size */
+    float before;    /* x0: what it was before it jumped upwards */
+    float evidence;  /* sum of ln Bayes factors of committed episodes, bounded */
+    float elsewhere; /* ln odds by what other nodes found, above what is usual; see ledger_expect */
+    float moved;     /* the same of the latency having moved with it, whoever did it */
     float provisional; /* of the open one */
     float slope;       /* log latency per unit of activity, from committed episodes */
     float slope_weight;
@@ -161,6 +162,9 @@ void ledger_forget(struct ledger *ledger, size_t workload);
 void ledger_lose(struct ledger *ledger, size_t workload);
 /* Of its episodes nothing counts: the latency goes with something else. */
 void ledger_refute(struct ledger *ledger, size_t workload);
+/* How likely it is that it makes memory slow, before anything was seen of it here: by what other
+ * nodes found, above 0 and below 1; NaN: as of anybody. It names nobody who has not begun here. */
+void ledger_expect(struct ledger *ledger, size_t workload, double probability);
 /* Activities are in another unit from now on; as attribution_rescale. */
 void ledger_rescale(struct ledger *ledger, double factor);
 

@@ -124,6 +124,12 @@ void attribution_node_recall(struct attribution_node *node, size_t workload, con
         node->ledger.at[LEDGER_FIRST + workload] = before;
 }
 
+void attribution_node_expect(struct attribution_node *node, size_t workload, double probability)
+{
+    if (workload < node->n_columns)
+        ledger_expect(&node->ledger, LEDGER_FIRST + workload, probability);
+}
+
 void attribution_node_save_column(struct attribution_node *node, size_t workload, const char *key,
                                   struct state_writer *out)
 {

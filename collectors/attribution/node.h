@@ -103,6 +103,8 @@ void attribution_node_save(struct attribution_node *node, struct state_writer *o
 int attribution_node_reserve(struct attribution_node *node, size_t seats, size_t columns);
 /* The workload has this name from now on: begins with what the state has of it. Once. */
 void attribution_node_recall(struct attribution_node *node, size_t workload, const char *key);
+/* How likely it is to make memory slow by what other nodes found; see ledger_expect. */
+void attribution_node_expect(struct attribution_node *node, size_t workload, double probability);
 /* What one that is made later begins with of it. */
 void attribution_node_save_column(struct attribution_node *node, size_t workload, const char *key,
                                   struct state_writer *out);

@@ -29,10 +29,16 @@ double ledger_lambda(const struct ledger *ledger)
     return (1 + ledger->outside) / (watched_before + ledger->watched);
 }
 
-double ledger_probability(double evidence)
+double ledger_probability(const struct ledger_workload *workload, double evidence)
 {
-    double odds = prior_odds * exp(evidence);
+    double odds = prior_odds * exp(evidence + (double)workload->elsewhere);
     return odds / (1 + odds);
+}
+
+void ledger_expect(struct ledger *ledger, size_t workload, double probability)
+{
+    double odds = isnan(probability) ? prior_odds : probability / (1 - probability);
+    ledger->at[workload].elsewhere = (float)log(odds / prior_odds);
 }
 
 bool ledger_knows(const struct ledger *ledger)

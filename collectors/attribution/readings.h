@@ -43,7 +43,7 @@ double ledger_mean_x(const struct ledger_workload *workload, uint64_t first, uns
  * are still in windows. */
 double ledger_past_evidence(const struct ledger *ledger, uint32_t workload);
 
-/* Of what these logarithms of Bayes factors add up to. */
-double ledger_probability(double evidence);
+/* That it makes memory slow, of what these logarithms of Bayes factors add up to. */
+double ledger_probability(const struct ledger_workload *workload, double evidence);
 
 #endif

@@ -104,6 +104,48 @@ local promql = import '../lib/promql.libsonnet';
     [config.clusterLabel, 'namespace', 'workload'],
     { h: 6, noValue: 'none' }
   ),
+  local namedOn = 'topk(20, %s)' % recorded('workload:interference_named:nodes'),
+  local often = g.table(
+    'Workloads that were named, last day',
+    'The twenty workloads that were named as making memory slow on most nodes within a day, and on how many nodes they are now. Named on most of them: it is how the workload is, so ask its owner. On one of many: look at that node.',
+    [
+      { name: 'Named on', unit: 'short', decimals: 0, expr: 'sum by (%s) (%s)' % [ofWorkload, namedOn] },
+      {
+        name: 'Is on',
+        unit: 'short',
+        decimals: 0,
+        expr: 'sum by (%s) (%s)\nand on (%s)\n%s' % [ofWorkload, recorded('workload:interference_runs:nodes'), ofWorkload, namedOn],
+      },
+    ],
+    [config.clusterLabel, 'namespace', 'workload'],
+    { w: 10, h: 8, noValue: 'none' }
+  ),
+  local unlike = g.table(
+    'Unlike the same workload on other nodes',
+    'The twenty containers of each cluster whose reads of memory take longest against what is normal for the same container on other nodes with the same CPU (the middle of at least three nodes). High: this node is slower for it than others are, also where the node has always been so and its own normal does not show it.',
+    [
+      {
+        name: 'Against other nodes',
+        unit: 'suffix:×',
+        decimals: 2,
+        steps: [['text', null], ['orange', 1.25]],
+        expr: 'sum by (%s, microarchitecture) (%s)' % [q.container, recorded('top:interference_container_latency_over_workload:ratio5m')],
+      },
+      {
+        name: 'Normal there',
+        unit: 's',
+        decimals: 0,
+        expr: '0 * sum by (%s, microarchitecture) (%s)\n+ on (%s, microarchitecture) group_left ()\n%s' % [
+          q.container,
+          recorded('top:interference_container_latency_over_workload:ratio5m'),
+          q.workload,
+          recorded('workload:interference_memory_read_latency:normal'),
+        ],
+      },
+    ],
+    [config.clusterLabel, config.nodeLabel, 'namespace', 'pod', 'container', 'microarchitecture'],
+    { w: 14, h: 8, noValue: 'fewer than three such nodes', linked: ['container', g.rowToContainer] }
+  ),
 
   // Sums over the time range of what is recorded once in each interval, in minutes.
   local minutes(series) = '%g * sum_over_time(%s[$__range])' % [q.seconds(config.interval) / 60, series],
@@ -232,6 +274,8 @@ local promql = import '../lib/promql.libsonnet';
           suffering,
           aggressors,
           workloads,
+          unlike,
+          often,
           perNamespace { size:: { w: 14, h: 8 } },
           alerts,
           g.timeseries(

@@ -9,7 +9,8 @@
 //   numa       cluster, node and the pair of NUMA nodes, or the one whose memory it is
 //   node       cluster, node
 //   cluster    cluster
-//   workload   cluster, namespace, container: all pods of it
+//   workload   cluster, namespace, container: all pods of it; with microarchitecture, too, or by the exporter's label
+//              workload, where the name says so
 //   namespace  cluster, namespace
 //   top        as container or node, but only the highest of each cluster; or cluster, namespace and the exporter's
 //              label workload, where the name says so
@@ -18,6 +19,10 @@ local promql = import '../lib/promql.libsonnet';
 {
   local config = $._config,
   local q = promql(config),
+  local ofWorkload = '%s, namespace, workload' % config.clusterLabel,
+  // One for each node, also where a replay runs beside the live one.
+  local cpuOfNode = 'topk by (%s) (1, max by (%s, microarchitecture) (%s))'
+                    % [q.node, q.node, q.select('interference_exporter_source_info', 'source!="replay", microarchitecture!="unknown"')],
   local rule(record, expr) = { record: record, expr: std.rstripChars(expr, '\n') },
   local placed = q.rate(q.container, 'interference_container_placement_observed_seconds_total'),
   local numa = q.node + ', initiator_numa_node, target_numa_node',
@@ -440,6 +445,43 @@ local promql = import '../lib/promql.libsonnet';
             and
             count_over_time(numa:interference_memory_probe_latency_seconds:mean5m[1d]) >= %d
           ||| % (3600 / q.seconds(config.interval))),
+          // On how many nodes a workload was named within the day, and on how many it is now. Its name elsewhere is news
+          // for the others: see --collector.attribution.prior.file in collectors/README.md.
+          rule('workload:interference_named:nodes', |||
+            count by (%(of)s) (
+              group by (%(node)s, namespace, workload) (
+                max_over_time(numa:interference_workload_caused_latency_seconds:mean10m[1d])
+              )
+            )
+          ||| % { of: ofWorkload, node: q.node }),
+          rule('workload:interference_runs:nodes', |||
+            count by (%(of)s) (group by (%(node)s, namespace, workload) (%(info)s))
+            and
+            workload:interference_named:nodes
+          ||| % { of: ofWorkload, node: q.node, info: q.select('interference_container_info', 'workload!=""') }),
+          // What is normal for a container's reads is so on other nodes with the same CPU: the middle of what the nodes
+          // have, where there are three at least.
+          rule('workload:interference_memory_read_latency:normal', |||
+            quantile by (%(workload)s, microarchitecture) (0.5, %(normals)s)
+            and
+            count by (%(workload)s, microarchitecture) (%(normals)s) >= 3
+          ||| % {
+            workload: q.workload,
+            normals: |||
+              max by (%(node)s, namespace, container, microarchitecture) (
+                %(normal)s
+                * on (%(node)s) group_left (microarchitecture)
+                %(cpu)s
+              )
+            ||| % {
+              node: q.node,
+              normal: 'max by (%s, namespace, container) (%s)' % [
+                q.node,
+                q.select('interference_container_memory_read_latency_baseline_seconds', 'basis!="machine"'),
+              ],
+              cpu: cpuOfNode,
+            },
+          }),
         ],
       },
       {
@@ -503,6 +545,24 @@ local promql = import '../lib/promql.libsonnet';
             and
             top:interference_workload_caused_latency_seconds:max10m
           ||| % { cluster: config.clusterLabel, node: q.node }),
+          // The twenty containers whose reads take longest against what is normal for them on other such nodes.
+          rule('top:interference_container_latency_over_workload:ratio5m', |||
+            topk by (%(cluster)s) (
+              20,
+              (
+                container:interference_memory_read_latency_seconds:mean5m
+                * on (%(node)s) group_left (microarchitecture)
+                %(cpu)s
+              )
+              / on (%(workload)s, microarchitecture) group_left ()
+              workload:interference_memory_read_latency:normal
+            )
+          ||| % {
+            cluster: config.clusterLabel,
+            node: q.node,
+            workload: q.workload,
+            cpu: cpuOfNode,
+          }),
         ],
       },
     ] + (if config.persistentMemory then [persistentMemory] else []),

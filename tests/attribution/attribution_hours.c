@@ -3,6 +3,7 @@
  *
  *   attribution_hours kinds
  *   attribution_hours judge KIND SEED [SECONDS]    one line of JSON: how right it was
+ *   attribution_hours judge KIND SEED 0 FILE       the same with what other nodes found
  *   attribution_hours tell KIND SEED [SECONDS]     a line of JSON per second: what the page says
  *   attribution_hours record KIND SEED [SECONDS]   a recording, version 1, for the exporter
  *   attribution_hours series KIND SEED [SECONDS]   what alerts are made of, published every 30 s
@@ -50,6 +51,7 @@ struct player {
     unsigned unknown;       /* more than a tenth of the latency is nobody's */
     unsigned hurting_in[HOURS], right_in[HOURS];
     bool was_named;
+    bool ever_named[HOUR_WORKERS];
     char wrong_names[16][sizeof((struct worker *)0)->pod];
     unsigned n_wrong;
     double caused_ns, true_ns;
@@ -69,10 +71,14 @@ static void fail(const char *what)
 
 /* ---- the collector ---- */
 
-static void start(struct player *p)
+static void start(struct player *p, const char *elsewhere)
 {
     struct rig *rig = &p->rig;
+    static char flag[512];
     rig_init(rig, &attribution_collector);
+    snprintf(flag, sizeof flag, "--collector.attribution.prior.file=%s", elsewhere);
+    if (elsewhere[0])
+        rig_flag(rig, flag);
     rig->facts.machine.numa_nodes = 1;
     rig->facts.machine.cpus = 64;
     node_source_init(&p->source, &p->node);
@@ -276,6 +282,7 @@ static void judge(struct player *p, const json_t *domain)
             p->caused_ns += ns;
             p->true_ns += p->node.latency_ns * (1 - exp(-most->caused));
         }
+        p->ever_named[w - p->node.worker] = true;
         p->stale += ever_hurts(p, w) && w->x > 0.1 && w->caused < hurting / 3;
         if (ever_hurts(p, w))
             continue;
@@ -320,6 +327,21 @@ static double share(unsigned part, unsigned all)
     return all ? (double)part / all : 0;
 }
 
+/* Of each workload, as "namespace/owner", whether it was named here. */
+static json_t *workloads_of(const struct player *p)
+{
+    json_t *out = json_object();
+    for (unsigned i = 0; i < p->node.n; i++) {
+        const struct worker *w = &p->node.worker[i];
+        char name[128];
+        snprintf(name, sizeof name, "%s/%.*s", w->namespace_,
+                 (int)workload_owner_len(w->pod, w->name), w->pod);
+        if (p->ever_named[i] || !json_object_get(out, name))
+            json_object_set_new(out, name, json_boolean(p->ever_named[i]));
+    }
+    return out;
+}
+
 static void print_judgement(const struct player *p, uint64_t seed)
 {
     json_t *names = json_array(), *at = json_object(), *one_at = json_object();
@@ -334,15 +356,15 @@ static void print_judgement(const struct player *p, uint64_t seed)
     json_t *line = json_pack(
         "{s:s, s:I, s:i, s:i, s:i, s:f, s:f, s:f, s:i, s:o, s:o, s:o, s:i, s:i, s:i, s:i, s:i, "
         "s:f, "
-        "s:o, s:o, s:f}",
+        "s:o, s:o, s:o, s:f}",
         "kind", p->node.kind, "seed", (json_int_t)seed, "containers", p->containers, "readings",
         p->readings, "hurting", p->hurting, "right", share(p->right, p->hurting), "right_or_one_of",
         share(p->right_or_one, p->hurting), "worst_hour", worst_hour(p), "first_named",
         p->first_named, "named_at", at, "one_of_at", one_at, "wrong_names", names, "wrong_readings",
         p->wrong, "wrong_outside", p->wrong_outside, "stale", p->stale, "unknown", p->unknown,
         "changes", p->changes, "caused_over_true", p->true_ns > 0 ? p->caused_ns / p->true_ns : 0,
-        "p", deciles(p->sure), "p_right", deciles(p->sure_right), "us_per_tick",
-        1e6 * p->cpu_seconds / p->node.second);
+        "p", deciles(p->sure), "p_right", deciles(p->sure_right), "workloads", workloads_of(p),
+        "us_per_tick", 1e6 * p->cpu_seconds / p->node.second);
     json_dumpf(line, stdout, JSON_COMPACT);
     putchar('\n');
     json_decref(line);
@@ -463,11 +485,13 @@ int main(int argc, char **argv)
         return 0;
     }
     if (argc < 4)
-        fail("usage: attribution_hours kinds | judge|tell|record|series KIND SEED [SECONDS]");
+        fail(
+            "usage: attribution_hours kinds | judge|tell|record|series KIND SEED [SECONDS [FILE]]");
     uint64_t seed = strtoull(argv[3], NULL, 10);
     if (!node_hour_init(&p.node, argv[2], seed))
         fail("no such kind");
-    unsigned seconds = argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : p.node.seconds;
+    unsigned seconds = argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : 0;
+    seconds = seconds ? seconds : p.node.seconds;
     if (strcmp(argv[1], "record") == 0) {
         record(&p, seconds);
         return 0;
@@ -476,7 +500,7 @@ int main(int argc, char **argv)
     if (lists)
         printf("# onset %.0f\n", p.node.onset);
     p.first_named = -1;
-    start(&p);
+    start(&p, argc > 5 ? argv[5] : "");
     for (unsigned i = 0; i < seconds; i++) {
         json_t *domain = tick(&p);
         judge(&p, domain);

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Hours of made-up nodes (node_hour.h) through the collector attribution: a table.
 
-    tests/attribution/hours.py build/plain [--kinds a,b] [--seeds 0-9] [--json] [--list]
+    tests/attribution/hours.py build/plain [--kinds a,b] [--seeds 0-9] [--json] [--list] [--elsewhere 100-109]
 """
 import argparse
+import collections
 import concurrent.futures
 import json
 import pathlib
 import statistics
 import subprocess
+import tempfile
 
 # In none of them anybody hurts, or nobody who could be seen.
 NOBODY = ("quiet", "deploys", "waiters", "outside", "outside-deploys", "drift", "chain-quiet")
@@ -18,17 +20,30 @@ FRAMED = ("frame-step", "frame-80", "frame-behind", "frame-host")
 LONG = ("night-15", "night-30", "restless-15", "day", "boot", "borrowed", "gap", "computes-then")
 
 
-def judge(program, kind, seed):
-    out = subprocess.run([program, "judge", kind, str(seed)], check=True,
-                         capture_output=True, text=True).stdout
+def judge(program, kind, seed, elsewhere=None):
+    out = subprocess.run([program, "judge", kind, str(seed), *(["0", elsewhere] if elsewhere else [])],
+                         check=True, capture_output=True, text=True).stdout
     return json.loads(out)
 
 
-def judge_all(build, kinds, seeds, jobs=2):
+def found_elsewhere(results):
+    """What Prometheus answers to the query of collectors/README.md where these runs are the nodes."""
+    nodes, named = collections.Counter(), collections.Counter()
+    for run in (run for runs in results.values() for run in runs):
+        for workload, was_named in run["workloads"].items():
+            nodes[workload] += 1
+            named[workload] += was_named
+    return {"status": "success", "data": {"resultType": "vector", "result": [
+        {"metric": dict(zip(("namespace", "workload"), workload.split("/"))),
+         "value": [0, str((named[workload] + 1) / (nodes[workload] + 20))]}
+        for workload in sorted(nodes)]}}
+
+
+def judge_all(build, kinds, seeds, jobs=2, elsewhere=None):
     """{kind: [judgement]}"""
     program = pathlib.Path(build).resolve() / "programs/attribution_hours"
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        futures = {kind: [pool.submit(judge, program, kind, seed) for seed in seeds]
+        futures = {kind: [pool.submit(judge, program, kind, seed, elsewhere) for seed in seeds]
                    for kind in kinds}
         return {kind: [f.result() for f in runs] for kind, runs in futures.items()}
 
@@ -91,6 +106,11 @@ def calibration(results):
     return "\n".join(lines)
 
 
+def seeds_of(text):
+    first, _, last = text.partition("-")
+    return range(int(first), int(last or first) + 1)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("build")
@@ -98,11 +118,15 @@ def main():
     parser.add_argument("--seeds", default="0-9")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--list", action="store_true", help="who was wrongly named, and where")
+    parser.add_argument("--elsewhere", help="seeds of other nodes, whose names are known here")
     args = parser.parse_args()
-    first, _, last = args.seeds.partition("-")
-    seeds = range(int(first), int(last or first) + 1)
-    results = judge_all(args.build, args.kinds.split(",") if args.kinds else all_kinds(args.build),
-                        seeds)
+    kinds = args.kinds.split(",") if args.kinds else all_kinds(args.build)
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        if args.elsewhere:
+            json.dump(found_elsewhere(judge_all(args.build, kinds, seeds_of(args.elsewhere))), file)
+            file.flush()
+        results = judge_all(args.build, kinds, seeds_of(args.seeds),
+                            elsewhere=file.name if args.elsewhere else None)
     if args.json:
         print(json.dumps(results))
         return

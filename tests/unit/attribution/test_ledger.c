@@ -188,6 +188,44 @@ static void of_two_that_start_together_it_is_one(void **state)
     node_free(node);
 }
 
+/* What other nodes found tells one of two that start together; it names nobody who does no harm, nor
+ * keeps from a name whom the latency follows twice. */
+static void what_others_found_is_a_beginning(void **state)
+{
+    (void)state;
+    struct node *node = node_new(3, 0.02);
+    ledger_expect(&node->ledger, A, 0.5);
+    ledger_expect(&node->ledger, B, 0.01);
+    ledger_expect(&node->ledger, C, 0.5);
+    ledger_expect(&node->ledger, D, 0.01);
+    ledger_expect(&node->ledger, E, NAN);
+    assert_true(of(node, E)->elsewhere == 0);
+    run(node, 600, 0);
+    assert_true(of(node, A)->probability == 0); /* it has not begun */
+    node->x[A] = 1;
+    node->x[B] = 0.7;
+    run(node, 60, 0.26);
+    assert_true(of(node, A)->named);
+    assert_false(anybody_else(node, A));
+    node->x[A] = 0;
+    run(node, 120, 0);
+    node->x[C] = 1;
+    for (unsigned i = 0; i < 600; i++) {
+        tick(node, 0);
+        assert_false(of(node, C)->named);
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        node->x[D] = 1;
+        run(node, 120, 0.26);
+        node->x[D] = 0;
+        run(node, 120, 0);
+    }
+    node->x[D] = 1;
+    run(node, 60, 0.26);
+    assert_true(of(node, D)->named);
+    node_free(node);
+}
+
 /* How often this node steps by itself decides what one coincidence is worth. */
 static void steps_from_outside_are_counted(void **state)
 {
@@ -513,6 +551,7 @@ int main(void)
         cmocka_unit_test(who_starts_once_and_stays_is_named_as_long),
         cmocka_unit_test(who_starts_without_effect_is_not),
         cmocka_unit_test(of_two_that_start_together_it_is_one),
+        cmocka_unit_test(what_others_found_is_a_beginning),
         cmocka_unit_test(steps_from_outside_are_counted),
         cmocka_unit_test(who_waits_is_no_cause),
         cmocka_unit_test(the_host_explains_too),

@@ -1,11 +1,13 @@
 #!/usr/bin/python3
-"""deploy/kubernetes/descheduler/policy.yaml fits the descheduler's types, and what it asks for is what promtool tests.
+"""What others ask Prometheus for is what promtool tests: the descheduler by its policy, which fits its types, and who
+writes the file about other nodes.
 
 The fields are those of kubernetes-sigs/descheduler, commit 7d2b28b: pkg/api/v1alpha2/types.go, and types.go and
 validation.go of the plugins nodeutilization and defaultevictor, which take no others (strict decoding).
 """
 import copy
 import pathlib
+import re
 import unittest
 
 import jsonschema
@@ -88,8 +90,23 @@ class Policy(unittest.TestCase):
 
     def test_its_query_is_the_one_that_is_tested(self):
         query = self.args["LowNodeUtilization"]["metricsUtilization"]["prometheus"]["query"]
-        tested = yaml.safe_load((SOURCE / "dashboards/tests/scheduler.yaml").read_text())["tests"]
-        self.assertIn(query, " ".join(test["expr"] for case in tested for test in case["promql_expr_test"]))
+        self.assertIn(words(query), tested("scheduler.yaml"))
+
+
+def words(text):
+    return "".join(text.split())
+
+
+def tested(file):
+    cases = yaml.safe_load((SOURCE / "dashboards/tests" / file).read_text())["tests"]
+    return "\n".join(words(test["expr"]) for case in cases for test in case["promql_expr_test"])
+
+
+class Elsewhere(unittest.TestCase):
+    def test_its_query_is_the_one_that_is_tested(self):
+        page = (SOURCE / "collectors/README.md").read_text()
+        (query,) = re.findall(r"query=(.*?)' -o", page, re.DOTALL)
+        self.assertIn(words(query), tested("workloads.yaml").split("\n"))
 
 
 if __name__ == "__main__":
