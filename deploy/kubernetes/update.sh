@@ -2,6 +2,7 @@
 # Makes again what is made from other files: deploy/kubernetes/update.sh
 #
 #   chart/files/   copies of dashboards/rendered, by dashboards/render.sh
+#   victoriametrics/vmrule.yaml   the rules
 #   manifests/     the chart with its defaults and manifests.yaml, as release interference-exporter in
 #                  the namespace monitoring
 #
@@ -28,3 +29,20 @@ GO111MODULE=off GOFLAGS='' GOPATH=/usr/share/gocode GOCACHE=$PWD/$build/go \
         next
     }
     file { print >file }'
+
+# The rules for VictoriaMetrics' operator.
+{
+    cat <<HEADER
+# Made of dashboards/rendered by deploy/kubernetes/update.sh; change that.
+apiVersion: operator.victoriametrics.com/v1beta1
+kind: VMRule
+metadata:
+  name: interference-exporter
+  namespace: monitoring
+spec:
+  groups:
+HEADER
+    for file in rules alerts; do
+        sed '/^groups:$/d; s/^./  &/' "dashboards/rendered/$file.yaml"
+    done
+} >deploy/kubernetes/victoriametrics/vmrule.yaml

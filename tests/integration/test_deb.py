@@ -39,7 +39,7 @@ class Install(unittest.TestCase):
         self.check_program(self.root)
         self.assertEqual({p.name for p in self.root.rglob("*") if p.is_file()},
                          {"interference_exporter", "interference_exporter.service",
-                          "interference_exporter.socket"})
+                          "interference_exporter.socket", "interference_exporter.8"})
 
     def test_package(self):
         run("cpack", "-G", "DEB", "--config", harness.BUILD / "CPackConfig.cmake", "-B", self.root)
@@ -70,7 +70,10 @@ class Install(unittest.TestCase):
     def check_governor(self, root, listed):
         """The program, its unit, examples that it takes; nothing that starts it."""
         examples = "/usr/share/doc/interference-governor/examples"
-        self.assertEqual(listed, {"/usr/bin/interference_governor",
+        self.assertEqual({name.removesuffix(".gz") for name in listed}, {
+                                  "/usr/bin/interference_governor",
+                                  "/usr/share/man/man8/interference_governor.8",
+                                  "/usr/share/bash-completion/completions/interference_governor",
                                   "/usr/lib/systemd/system/interference_governor.service",
                                   f"{examples}/interference_governor.json",
                                   f"{examples}/affinity.conf"})

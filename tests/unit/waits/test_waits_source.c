@@ -339,6 +339,22 @@ static void bounds(void **state)
     fixture_write(&p->tree, "unified/c/cpu.max", "max 100000\n");
     assert_int_equal(read_c(p, handle, GROUP_BOUNDS, 2 * BOUNDS_PERIOD_SECONDS), 0);
     assert_int_equal(BOUNDS(ENTITLED_NS), 4 * SECOND);
+    /* Resized in place, as Kubernetes does: its request and its limits. */
+    assert_int_equal(open_c(p, "/d", GROUP_BOUNDS, &other), 0);
+    fixture_write(&p->tree, "unified/c/cpu.weight", "100\n");
+    fixture_write(&p->tree, "unified/c/cpu.max", "150000 100000\n");
+    fixture_write(&p->tree, "unified/c/memory.max", "800\n");
+    fixture_write(&p->tree, "unified/c/memory.high", "max\n");
+    assert_int_equal(read_c(p, handle, GROUP_BOUNDS, 4 * BOUNDS_PERIOD_SECONDS), 0);
+    assert_int_equal(BOUNDS(ENTITLED_NS), 3 * SECOND / 2); /* of two alike the half is more */
+    assert_int_equal(BOUNDS(QUOTA_NS), 3 * SECOND / 2);
+    assert_int_equal(BOUNDS(MEMORY_LIMIT_BYTES), 800);
+    fixture_write(&p->tree, "unified/c/cpu.max", "max 100000\n");
+    fixture_write(&p->tree, "unified/c/memory.max", "1600\n");
+    assert_int_equal(read_c(p, handle, GROUP_BOUNDS, 6 * BOUNDS_PERIOD_SECONDS), 0);
+    assert_int_equal(BOUNDS(ENTITLED_NS), 2 * SECOND);
+    assert_int_equal(BOUNDS(MEMORY_LIMIT_BYTES), 1600);
+    p->source->ops->close(p->source, other);
 }
 
 static void descriptors(void **state)
