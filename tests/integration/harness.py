@@ -99,6 +99,22 @@ def wait_until(condition, seconds=15.0, what="", step=0.02, patience=PATIENCE):
         time.sleep(step)
 
 
+@contextlib.contextmanager
+def within(seconds):
+    """What it holds ends within so many seconds, or fails and says where it stood: also where a
+    call of the kernel does not return. In the main thread."""
+    def fail(*_):
+        raise AssertionError(f"not done within {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, fail)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def children(pid):
     return [int(p) for p in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
@@ -419,7 +435,7 @@ class Cgroups:
         for process in self.processes:
             if process.poll() is None:
                 process.kill()
-            process.wait()
+            process.wait(60)
         # A container runtime puts its containers below this name in every hierarchy.
         for _, mount, _ in cgroup_mounts():
             self._remove_tree(mount / self.base.name)
