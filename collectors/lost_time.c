@@ -62,6 +62,10 @@ enum { BRIEF_PERIOD_NS = 2000000000 }; /* so that ten seconds have five windows 
 /* From so many times its normal on, a read is slow: the default of core_latency. */
 static const double slow_ratio = 1.25;
 
+/* Windows, this one included: those of core_latency are of another length. When its counters are
+ * called in, what the container used counts as exposed again. */
+enum { READS_STAY_KNOWN = 3 };
+
 /* Outlives the collector: the page may still show it. */
 static const char untold[] =
     "What it waits for, beside its CPU limit, cannot be told here: there is no pressure stall "
@@ -77,7 +81,8 @@ struct lane {
     struct lost_history history;
     struct live_lost shown;
     double excess_seconds; /* of its reads, since the last reading */
-    bool reads_known;      /* they are counted */
+    unsigned reads_known;  /* windows for which they count as counted */
+    double limit_events;   /* of the window before; NaN: not known */
 
     /* Of the window just read. */
     bool read;
@@ -130,6 +135,7 @@ static void *lane_make(void *collector, const struct container *container)
     if (!lane)
         return NULL;
     lane->container = container;
+    lane->limit_events = NAN;
     lost_bounds_init(&lane->may_have);
     return lane;
 }
@@ -218,6 +224,7 @@ static void lose(struct lost_time *self, struct lane *lane, int err)
 {
     lane_close(self, lane);
     lane->history = (struct lost_history){.n = 0};
+    lane->limit_events = NAN;
     lane->shown = (struct live_lost){.told = false};
     if (err == -ESRCH || lane->ending)
         return;
@@ -286,6 +293,15 @@ static void settle_takers(struct lost_time *self)
     }
 }
 
+/* A limit that is reached in bursts makes its container wait beyond the window. */
+static void remember_limit_events(struct lane *lane)
+{
+    double now = lane->window.limit_events;
+    if (lane->limit_events > 0)
+        lane->window.limit_events = fmax(now, lane->limit_events);
+    lane->limit_events = now;
+}
+
 static void lane_judge(struct lost_time *self, struct lane *lane, size_t slot)
 {
     struct lost_window *window = &lane->window;
@@ -295,11 +311,12 @@ static void lane_judge(struct lost_time *self, struct lane *lane, size_t slot)
      * pressures up to date every other second only. */
     bool is_whole = lane->seconds >= 0.5e-9 * (double)self->period_ns;
     window->others_excess_cpus = lost_takers_excess(&self->takers, slot, lane->may_have.cpu_set);
+    remember_limit_events(lane);
     window->slow_reads = lane->reads_known ? lane->excess_seconds / lane->seconds : NAN;
     lost_split_make(window, &self->config->limits, &lane->split);
     for (int c = 0; c < LOSSES && is_whole; c++)
         lane->series.total[c] += lane->split.per_second[c] * lane->seconds;
-    if (!lane->reads_known && self->ticks > 0)
+    if (lane->reads_known == 0 && self->ticks > 0)
         lane->series.total[LOST_OF_EXPOSED] +=
             window->cpus * lane->seconds * self->slow_share / self->ticks;
     if (is_whole)
@@ -347,6 +364,7 @@ static int read_all(struct lost_time *self, uint64_t now_ns)
         if (lane->read)
             lane_judge(self, lane, i);
         lane->excess_seconds = 0;
+        lane->reads_known -= lane->reads_known > 0;
     }
     settle_takers(self);
     self->last_ns = now_ns;
@@ -370,7 +388,8 @@ static void add_tick(struct lost_time *self, const struct tick *tick)
         if (!lane || !reads)
             continue;
         double above = reads->latency_seconds - reads->baseline_seconds;
-        lane->reads_known |= !isnan(above);
+        if (!isnan(above))
+            lane->reads_known = READS_STAY_KNOWN;
         if (reads->latency_seconds > slow_ratio * reads->baseline_seconds)
             lane->excess_seconds += above * reads->reads;
     }

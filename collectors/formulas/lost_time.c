@@ -63,7 +63,8 @@ static void split_memory(const struct lost_window *w, const struct lost_limits *
         if (w->limit_events > 0)
             hold(out, LOSS_OWN_MEMORY_LIMIT,
                  reads_again ? fmax(w->disk_some, w->memory_some) : w->memory_some);
-        else if (reaches(w->node_memory_some, limits->memory) && w->node_reclaimed > 0)
+        else if (w->limit_events >= 0 && reaches(w->node_memory_some, limits->memory) &&
+                 w->node_reclaimed > 0)
             hold(out, LOSS_MEMORY_FULL, w->memory_some);
         else
             out->unexplained = true;

@@ -43,7 +43,7 @@ struct lost_window {
     double others_excess_cpus; /* likewise, of others on its CPUs above what theirs give them */
     double throttled;          /* of the periods under a limit */
     double cpu_some, cpu_full, memory_some, disk_some, steal, node_memory_some;
-    double limit_events;   /* how often its memory reached its limit */
+    double limit_events;   /* how often its memory reached its limit, now or just before */
     double node_reclaimed; /* pages that the machine looked at to get free ones */
     double refaults;       /* pages a second that it had lost, and read again */
     double slow_reads;     /* what its reads took above normal; all of them, so it may be above 1 */

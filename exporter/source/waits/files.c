@@ -255,6 +255,15 @@ static int read_file(const char *mount, const char *path, const char *file, char
     return err;
 }
 
+/* What has no memory controller has no limit to reach. */
+static int none_without_file(int err, uint64_t *out)
+{
+    if (err != -ENOENT)
+        return err;
+    *out = 0;
+    return 0;
+}
+
 /* How often the memory of the cgroup reached a limit. 'alone': its own one, not those of cgroups
  * below, which may be others' containers; before Linux 5.3 only the file without "local" is
  * there. */
@@ -266,7 +275,9 @@ static int count_limit_events(const struct waits_files *files, const char *path,
     size_t len;
     if (*mounts->memory) {
         int err = read_file(mounts->memory, path, "memory.failcnt", text, size, &len);
-        return err ? err : single_parse(text, len, out);
+        if (!err)
+            err = single_parse(text, len, out);
+        return none_without_file(err, out);
     }
     int err =
         alone ? read_file(mounts->unified, path, "memory.events.local", text, size, &len) : -ENOENT;
@@ -278,7 +289,7 @@ static int count_limit_events(const struct waits_files *files, const char *path,
         err = flat_parse(text, len, "max", &max);
     if (!err)
         *out = high + max;
-    return err;
+    return none_without_file(err, out);
 }
 
 static int count_refaults(const struct waits_files *files, char *text, size_t size, uint64_t *out)
@@ -329,13 +340,16 @@ static void add_since(struct waits_files *files, enum waits_total total, int err
 }
 
 /* Two files more, so only of suspects: who waited for memory or disks for a fiftieth of the time
- * since the last reading. */
+ * between two of the last readings. What happened before the first of these is not known. */
 static void read_memory(struct waits_files *files, uint64_t now_ns, char *text, size_t size)
 {
     uint64_t waits = files->total[TOTAL_MEMORY_SOME] + files->total[TOTAL_IO_SOME];
     uint64_t events = 0, refaults = 0;
-    bool suspect = files->read_ns > 0 && waits > files->waits_ns &&
-                   waits - files->waits_ns >= (now_ns - files->read_ns) / 50;
+    if (files->read_ns > 0 && waits > files->waits_ns &&
+        waits - files->waits_ns >= (now_ns - files->read_ns) / 50)
+        files->suspected = SUSPECT_READINGS;
+    bool suspect = files->suspected > 0;
+    files->suspected -= suspect;
     files->waits_ns = waits;
     files->read_ns = now_ns;
     int err = suspect ? count_all_limit_events(files, text, size, &events) : -ENODATA;

@@ -19,6 +19,9 @@ enum waits_file {
     WAITS_FILES
 };
 
+/* Who waited for memory or disks is read more of for a minute of windows of 5 s. */
+enum { SUSPECT_READINGS = 12 };
+
 /* In the order of the group's roles. */
 enum waits_total {
     TOTAL_CPU_TIME,
@@ -50,6 +53,7 @@ struct waits_files {
     uint64_t limit_events, refaults; /* likewise */
     bool had_limit_events, had_refaults;
     uint64_t waits_ns, read_ns; /* for memory and disks, at the last reading, and when it was */
+    unsigned suspected;         /* readings for which what its memory does is read, too */
     uint64_t total[TOTALS]; /* as the kernel counts, but periods, events, refaults and delays, which
                                begin at 0 */
     uint32_t present;       /* bits */

@@ -263,7 +263,31 @@ static void slow_reads(void **state)
     }
     assert_true(fabs(lost(rig, "a", "cause=\"memory_slow\"") - 0.4) < 0.11);
     assert_true(isnan(rig_value(rig, EXPOSED, "container=\"a\"")));
+    for (int i = 0; i < 12; i++) { /* its counters are called in */
+        live_on(rig, "a", 0.5, 0, 0, 0);
+        rig->facts.slow_memory_tick = rig->tick.number + 1;
+        tick(rig, NULL);
+    }
+    assert_true(rig_value(rig, EXPOSED, "container=\"a\"") > 2);
     read_latencies_release(&rig->facts.reads);
+}
+
+/* Every other window: it waits in between as well, while the node is short of memory, too. */
+static void a_limit_that_is_reached_in_bursts(void **state)
+{
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    for (int i = 0; i < 16; i++) {
+        struct fake_group *waits = fake_group(&rig->fake, "a", GROUP_WAITS);
+        live_on(rig, "a", 0.5, 0, 0, 0);
+        fake_group_add(waits, 0, ROLE_MEMORY_SOME_NS, second / 2);
+        fake_group_add(waits, 0, ROLE_NODE_MEMORY_SOME_NS, second / 2);
+        fake_group_add(waits, 0, ROLE_NODE_RECLAIMED, 1000);
+        fake_group_add(waits, 0, ROLE_MEMORY_LIMIT_EVENTS, i % 4 < 2 ? 50 : 0);
+        tick(rig, NULL);
+    }
+    assert_true(lost(rig, "a", "cause=\"own_memory_limit\"") > 5);
+    assert_int_equal(rig_series(rig, "cause=\"memory_full\""), 0);
 }
 
 static void without_pressure(void **state)
@@ -314,6 +338,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(readings_that_fail, setup, teardown),
         cmocka_unit_test_setup_teardown(exposed, setup, teardown),
         cmocka_unit_test_setup_teardown(slow_reads, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_limit_that_is_reached_in_bursts, setup, teardown),
         cmocka_unit_test_setup_teardown(without_pressure, NULL, teardown),
         cmocka_unit_test_setup_teardown(a_steady_tick_allocates_nothing, setup, teardown),
     };

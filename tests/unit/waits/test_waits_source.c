@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "exporter/base/clock.h"
+#include "exporter/source/waits/files.h"
 #include "exporter/source/waits/waits.h"
 #include "tests/unit/support/fixture.h"
 
@@ -279,6 +280,11 @@ static void suspects(void **state)
     assert_int_equal(read_c(p, handle, GROUP_WAITS, 1), 0);
     assert_int_equal(WAITS(MEMORY_LIMIT_EVENTS), 6);
     assert_int_equal(WAITS(REFAULTS), 100);
+    for (int i = 0; i < SUSPECT_READINGS - 1; i++) { /* the next burst is not missed */
+        fixture_write(&p->tree, "unified/c/memory.events", "low 0\nhigh 12\nmax 10\noom 0\n");
+        assert_int_equal(read_c(p, handle, GROUP_WAITS, 1), 0);
+        assert_int_equal(WAITS(MEMORY_LIMIT_EVENTS), 7);
+    }
     assert_int_equal(read_c(p, handle, GROUP_WAITS, 1), 0);
     assert_int_equal(WAITS(MEMORY_LIMIT_EVENTS), ABSENT); /* none any more */
 }
