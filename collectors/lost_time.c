@@ -254,6 +254,11 @@ static int lane_read(struct lost_time *self, struct lane *lane)
     return 0;
 }
 
+static double excess_cpus(const struct lane *lane)
+{
+    return lane->window.cpus - lane->may_have.entitled_cpus;
+}
+
 /* Those who take; room was made for all. */
 static void find_takers(struct lost_time *self)
 {
@@ -263,7 +268,7 @@ static void find_takers(struct lost_time *self)
         const struct lane *lane = lanes_at(&self->lanes, i);
         if (!lane || !lane->read)
             continue;
-        double excess = lane->window.cpus - lane->may_have.entitled_cpus;
+        double excess = excess_cpus(lane);
         if (excess >= LOST_TAKES_CPUS)
             takers->at[takers->n++] = (struct lost_taker){
                 .slot = i, .cpu_set = lane->may_have.cpu_set, .excess_cpus = excess};
@@ -329,6 +334,7 @@ static void lane_judge(struct lost_time *self, struct lane *lane, size_t slot)
     for (int c = 0; c < LOSSES; c++)
         shown->per_second[c] = verdict.per_second[c];
     shown->cpus = window->cpus;
+    shown->takes = excess_cpus(lane) >= LOST_TAKES_CPUS;
     shown->quota_cpus = lane->may_have.quota_cpus;
     shown->throttled = window->throttled;
     shown->memory_bytes = lane->may_have.memory_bytes;

@@ -28,6 +28,7 @@ struct live_lost {
     size_t takers;
     uint64_t taker[LIVE_TAKERS]; /* container_tag() */
     double taker_share[LIVE_TAKERS];
+    bool takes;         /* it uses more CPU time than its own share */
     const char *untold; /* what cannot be told here, and why: a sentence, constant; or NULL */
 };
 

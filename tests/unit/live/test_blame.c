@@ -72,6 +72,11 @@ static void each_cause(void **state)
                "It waits for a CPU that others use, 51 % of the time; no container takes more "
                "than its share, so too much runs here: move something away, or raise its CPU "
                "request.");
+    c->lost.takes = true;
+    assert_why(c, BLAME_CPU_NEIGHBOUR,
+               "It waits for a CPU that others use, 51 % of the time; it already uses more than "
+               "its own share: raise its CPU request if it needs as much.");
+    c->lost.takes = false;
     c->lost.takers = 2;
     c->lost.taker[0] = 1;
     c->lost.taker_share[0] = 0.7;
