@@ -44,9 +44,7 @@ static bool change_user(void)
            setresuid(CONFINE_USER, CONFINE_USER, CONFINE_USER) == 0;
 }
 
-/* Cannot be undone by what this process runs; without SETPCAP it is not ours to empty, and
- * no_new_privs keeps it from being of use. */
-static void empty_bounding_set(void)
+void confine_bounding_set(void)
 {
     if (!privileges_has(CAP_SETPCAP))
         return;
@@ -59,7 +57,7 @@ unsigned confine_privileges(bool keep_user)
     const struct rlimit none = {0, 0};
     struct stat log;
     unsigned done = 0;
-    empty_bounding_set();
+    confine_bounding_set();
     if (!keep_user)
         change_user();
     if (privileges_drop(NULL, 0) == 0)
@@ -126,14 +124,25 @@ unsigned confine_files(const int *directories, size_t n)
     return version < 1 ? 0 : restrict_files(all_file_rights(version), read_rights, directories, n);
 }
 
-unsigned confine_writes(const int *directories, size_t n)
+static unsigned restrict_writes(uint64_t allowed, const int *directories, size_t n)
 {
     long version = interface_version();
     if (version < 1)
         return 0;
     /* Bit 15, from version 5 on, is ioctl of devices. */
     uint64_t handled = all_file_rights(version) & ~read_rights & ~(UINT64_C(1) << 15);
-    return restrict_files(handled, write_rights, directories, n);
+    return restrict_files(handled, allowed, directories, n);
+}
+
+unsigned confine_writes(const int *directories, size_t n)
+{
+    return restrict_writes(write_rights, directories, n);
+}
+
+unsigned confine_changes(const int *directories, size_t n)
+{
+    return restrict_writes(
+        write_rights | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_DIR, directories, n);
 }
 
 /* ---- system calls ---- */
@@ -144,7 +153,13 @@ static struct scmp_arg_cmp first(enum scmp_compare op, scmp_datum_t value)
     return (struct scmp_arg_cmp){.arg = 0, .op = op, .datum_a = value, .datum_b = 0};
 }
 
-static int allow(scmp_filter_ctx filter, const char *word, size_t len)
+/* What the filter lets those of its calls do that tell apart. */
+struct lets {
+    bool write;  /* openat() for writing */
+    pid_t child; /* the only one that kill() reaches; 0: not looked at */
+};
+
+static int allow(scmp_filter_ctx filter, const char *word, size_t len, struct lets lets)
 {
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)len, word);
@@ -159,19 +174,26 @@ static int allow(scmp_filter_ctx filter, const char *word, size_t len)
         .arg = 1, .op = SCMP_CMP_EQ, .datum_a = PROCMAP_QUERY_REQUEST, .datum_b = 0};
     const struct scmp_arg_cmp own = {
         .arg = 0, .op = SCMP_CMP_EQ, .datum_a = (scmp_datum_t)getpid(), .datum_b = 0};
+    const struct scmp_arg_cmp of_child = {
+        .arg = 0, .op = SCMP_CMP_EQ, .datum_a = (scmp_datum_t)lets.child, .datum_b = 0};
+    const struct scmp_arg_cmp itself = {.arg = 0, .op = SCMP_CMP_EQ, .datum_a = 0, .datum_b = 0};
     int err;
-    if (number == SCMP_SYS(openat))
+    if (number == SCMP_SYS(openat) && !lets.write)
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, reads);
     else if (number == SCMP_SYS(ioctl))
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, asks);
     else if (number == SCMP_SYS(tgkill)) /* abort(); a child's ends by its last resort, a fault */
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, own);
+    else if (number == SCMP_SYS(kill) && lets.child)
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, of_child);
+    else if (number == SCMP_SYS(prlimit64))
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, itself);
     else
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 0);
     return err == -EDOM ? 0 : err; /* another architecture's */
 }
 
-unsigned confine_calls(const char *names)
+static unsigned confine_to(const char *names, struct lets lets)
 {
     if (!confine_supported())
         return 0;
@@ -185,13 +207,25 @@ unsigned confine_calls(const char *names)
                                first(SCMP_CMP_EQ, PR_SET_NAME));
     for (const char *at = names; *at && !err; at += strspn(at, " ")) {
         size_t len = strcspn(at, " ");
-        err = allow(filter, at, len);
+        err = allow(filter, at, len, lets);
         at += len;
     }
     if (!err)
         err = seccomp_load(filter);
     seccomp_release(filter);
     return err ? 0 : CONFINED_CALLS;
+}
+
+unsigned confine_calls(const char *names)
+{
+    return confine_to(names, (struct lets){0});
+}
+
+unsigned confine_writer(const char *names, pid_t child)
+{
+    char all[2048];
+    snprintf(all, sizeof all, "%s kill", names);
+    return confine_to(all, (struct lets){.write = true, .child = child});
 }
 
 /* By name, so that a kernel or an architecture without one is no problem. */

@@ -21,6 +21,10 @@ enum confined {
     CONFINED_CALLS = 8         /* only the system calls of a list (seccomp) */
 };
 
+/* No program that is run could have a capability again. Without SETPCAP it is not ours to say, and
+ * no_new_privs keeps it from being of use. */
+void confine_bounding_set(void);
+
 /*
  * The user becomes nobody, where the process may change it and keep_user is not set; all
  * capabilities go; no core is ever written, no file grows (but the log, where it is one), and no
@@ -36,9 +40,13 @@ unsigned confine_files(const int *directories, size_t n);
  * Only the system calls named, as in the kernel's tables, with a space between (those that this
  * machine does not have are passed over), and naming a thread; any other fails with EPERM. openat()
  * only to read, ioctl() only to ask for a mapping (procmap_query.h), tgkill() only within the
- * process that asks for this, not within its children. For all threads. Returns bits.
+ * process that asks for this, not within its children, prlimit64() only of itself. For all threads.
+ * Returns bits.
  */
 unsigned confine_calls(const char *names);
+
+/* The same for who writes files: openat() for that, too, and kill(), of the child alone. */
+unsigned confine_writer(const char *names, pid_t child);
 
 /*
  * For who has to read everywhere: no file is made, changed, removed or run, but for files made and
@@ -47,6 +55,8 @@ unsigned confine_calls(const char *names);
  * privileges_drop(). Returns bits.
  */
 unsigned confine_writes(const int *directories, size_t n);
+/* The same, and directories may be made and removed there. */
+unsigned confine_changes(const int *directories, size_t n);
 
 /*
  * For who needs many system calls: not those that run programs, make processes' fate theirs, reach

@@ -10,9 +10,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-int notify_systemd(const char *state)
+/* 0 without a socket. */
+static int find_address(struct sockaddr_un *out, socklen_t *size)
 {
     const char *path = getenv("NOTIFY_SOCKET");
+    *size = 0;
     if (!path || !*path)
         return 0;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -22,23 +24,57 @@ int notify_systemd(const char *state)
     memcpy(address.sun_path, path, len);
     if (path[0] == '@')
         address.sun_path[0] = '\0'; /* the abstract name space */
+    *size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
+    *out = address;
+    return 0;
+}
+
+int notify_systemd(const char *state)
+{
+    struct sockaddr_un address;
+    socklen_t size;
+    int err = find_address(&address, &size);
+    if (err || !size)
+        return err;
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;
-    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
     ssize_t sent = sendto(fd, state, strlen(state), MSG_NOSIGNAL | MSG_DONTWAIT,
                           (struct sockaddr *)&address, size);
-    int err = sent < 0 ? -errno : 0;
+    err = sent < 0 ? -errno : 0;
     close(fd);
     return err;
 }
 
-int notify_ready(uint64_t silence_us)
+int notify_open(void)
+{
+    struct sockaddr_un address;
+    socklen_t size;
+    int err = find_address(&address, &size);
+    if (err || !size)
+        return err ? err : -ENOENT;
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    if (connect(fd, (struct sockaddr *)&address, size) == 0)
+        return fd;
+    err = -errno;
+    close(fd);
+    return err;
+}
+
+void notify_ready_words(uint64_t silence_us, char *out, size_t out_size)
 {
     const char *text = getenv("WATCHDOG_USEC");
     uint64_t set_us = text ? strtoull(text, NULL, 10) : 0;
-    char state[64] = "READY=1";
+    snprintf(out, out_size, "READY=1");
     if (set_us && (silence_us == 0 || silence_us > set_us))
-        snprintf(state, sizeof state, "READY=1\nWATCHDOG_USEC=%" PRIu64, silence_us);
+        snprintf(out, out_size, "READY=1\nWATCHDOG_USEC=%" PRIu64, silence_us);
+}
+
+int notify_ready(uint64_t silence_us)
+{
+    char state[NOTIFY_READY_MAX];
+    notify_ready_words(silence_us, state, sizeof state);
     return notify_systemd(state);
 }

@@ -2,6 +2,7 @@
 #ifndef IE_SERVICE_NOTIFY_H
 #define IE_SERVICE_NOTIFY_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* 'state' is e.g. "READY=1". 0 (also without a socket), or -errno. */
@@ -12,5 +13,11 @@ int notify_systemd(const char *state);
  * 'silence_us' if that is longer than what it was set to; 0 switches it off. Same result.
  */
 int notify_ready(uint64_t silence_us);
+
+/* For who may open no socket later on: one that is connected, which the caller closes, and the
+ * words. -ENOENT: NOTIFY_SOCKET is not set; other -errno. */
+int notify_open(void);
+enum { NOTIFY_READY_MAX = 64 };
+void notify_ready_words(uint64_t silence_us, char *out, size_t out_size);
 
 #endif
