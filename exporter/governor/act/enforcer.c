@@ -44,11 +44,23 @@ static void spell(const struct enforcer *enforcer, const struct holding *holding
     actuator->ops->format(actuator->self, &claim, value, out);
 }
 
+/* It is of that one alone: the others go on. */
+static void bear_refusal(struct enforcer *enforcer, struct holding *holding, enum error_op op,
+                         int err)
+{
+    enforcer_warn(enforcer, holding, op, err);
+    guard_failed(&holding->memory.retry, enforcer->now_ns);
+}
+
 static void add_intent(struct enforcer *enforcer, struct holding *holding, double value)
 {
     struct intent *intent = &enforcer->intents[enforcer->n_intents];
     if (!holding->claim.id) {
         int err = journal_claim(enforcer->journal, &holding->claim);
+        if (journal_is_refused(enforcer->journal, err)) {
+            bear_refusal(enforcer, holding, ERROR_CLAIM, err);
+            return;
+        }
         journal_worked(enforcer, err);
         if (err)
             return;
@@ -293,8 +305,18 @@ void enforcer_commit(struct enforcer *enforcer)
     plan_changes(enforcer, false);
     if (enforcer->n_intents == 0)
         return;
-    int err = journal_intend(enforcer->journal, enforcer->intents, enforcer->n_intents);
-    journal_worked(enforcer, err);
-    for (size_t i = 0; i < enforcer->n_intents && !err; i++)
-        make_change(enforcer, i);
+    /* In one line, but where each is looked at by itself. */
+    size_t at_once = enforcer->journal->keeper ? 1 : enforcer->n_intents;
+    for (size_t i = 0; i < enforcer->n_intents; i += at_once) {
+        int err = journal_intend(enforcer->journal, &enforcer->intents[i], at_once);
+        if (journal_is_refused(enforcer->journal, err)) {
+            bear_refusal(enforcer, enforcer->changed[i], ERROR_APPLY, err);
+            continue;
+        }
+        journal_worked(enforcer, err);
+        if (err)
+            return;
+        for (size_t j = i; j < i + at_once; j++)
+            make_change(enforcer, j);
+    }
 }

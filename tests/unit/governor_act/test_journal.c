@@ -117,6 +117,114 @@ static void what_is_open_is_found_again(void **state)
     }
 }
 
+/* Nobody knows which of the two files has the name: the next line writes all of it anew. */
+static void a_file_that_could_not_be_replaced_is_no_place_for_a_line(void **state)
+{
+    struct governor_rig *rig = *state;
+    struct journal journal;
+    struct claim claim = claim_of("/d");
+    open_it(rig, &journal);
+    fill(&journal);
+    assert_int_equal(journal_compact(&journal), 0);
+    assert_false(journal.dirty);
+    for (unsigned call = 1; call <= 3; call++) { /* opens, writes, renames */
+        rig->fail_from = rig->fail_to = rig->calls + call;
+        rig->fail_with = -EIO;
+        assert_int_equal(journal_compact(&journal), -EIO);
+        assert_true(journal.dirty);
+        rig->fail_from = rig->fail_to = 0;
+        assert_int_equal(journal_claim(&journal, &claim), 0);
+        assert_int_equal(journal_release(&journal, &claim.id, 1), 0);
+        assert_false(journal.dirty);
+    }
+    expect_filled(&journal);
+    journal_close(&journal);
+    open_it(rig, &journal);
+    expect_filled(&journal);
+    journal_close(&journal);
+}
+
+/* ---- a keeper ---- */
+
+struct keeper {
+    int err;
+    char asked[16];
+};
+
+static int note(struct keeper *keeper, const char *what)
+{
+    strcat(keeper->asked, what);
+    return keeper->err;
+}
+
+static int keep_claim(void *context, const struct claim *claim)
+{
+    assert_true(claim->id > 0);
+    return note(context, "c");
+}
+
+static int keep_adopt(void *context, const struct claim *claim)
+{
+    (void)claim;
+    return note(context, "a");
+}
+
+static int keep_intend(void *context, const struct intent *intents, size_t n)
+{
+    (void)intents;
+    assert_int_equal(n, 1);
+    return note(context, "i");
+}
+
+static int keep_release(void *context, const uint64_t *claims, size_t n)
+{
+    (void)claims;
+    assert_int_equal(n, 1);
+    return note(context, "r");
+}
+
+static int keep_compact(void *context)
+{
+    return note(context, "z");
+}
+
+static void a_keeper_has_the_file(void **state)
+{
+    struct keeper keeper = {0};
+    const struct journal_keeper ops = {.context = &keeper,
+                                       .claim = keep_claim,
+                                       .adopt = keep_adopt,
+                                       .intend = keep_intend,
+                                       .release = keep_release,
+                                       .compact = keep_compact};
+    struct journal journal;
+    struct claim claim = claim_of("/a");
+    (void)state;
+    journal_open_kept(&journal, &ops);
+    assert_int_equal(journal_claim(&journal, &claim), 0);
+    struct intent intent = {.claim = claim.id, .from = "a", .to = "b"};
+    assert_int_equal(journal_intend(&journal, &intent, 1), 0);
+    assert_string_equal(journal.open.claims[0].set, "b");
+    assert_int_equal(journal_adopt(&journal, &claim), 0);
+    keeper.err = JOURNAL_REFUSED; /* of that line alone */
+    assert_int_equal(journal_claim(&journal, &claim), JOURNAL_REFUSED);
+    assert_true(journal_is_refused(&journal, JOURNAL_REFUSED));
+    assert_int_equal(journal.open.n, 1);
+    assert_int_equal(journal.errors, 0);
+    assert_false(journal.dirty);
+    keeper.err = -ENOSPC;
+    assert_int_equal(journal_release(&journal, &journal.open.claims[0].id, 1), -ENOSPC);
+    assert_false(journal_is_refused(&journal, -ENOSPC));
+    assert_int_equal(journal.open.n, 0); /* as with a file */
+    assert_int_equal(journal.errors, 1);
+    assert_true(journal.dirty);
+    keeper.err = 0;
+    assert_int_equal(journal_compact(&journal), 0);
+    assert_false(journal.dirty);
+    assert_string_equal(keeper.asked, "ciacrz");
+    journal_close(&journal);
+}
+
 static void a_thread_is_found_again(void **state)
 {
     struct journal journal;
@@ -533,6 +641,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_is_open_is_found_again, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_could_not_be_replaced_is_no_place_for_a_line,
+                                        setup, teardown),
+        cmocka_unit_test(a_keeper_has_the_file),
         cmocka_unit_test_setup_teardown(a_thread_is_found_again, setup, teardown),
         cmocka_unit_test_setup_teardown(numbers_are_never_used_twice, setup, teardown),
         cmocka_unit_test_setup_teardown(another_boot_voids_it, setup, teardown),

@@ -159,6 +159,12 @@ void journal_open_nowhere(struct journal *journal)
     *journal = (struct journal){.directory = -1, .fd = -1};
 }
 
+void journal_open_kept(struct journal *journal, const struct journal_keeper *keeper)
+{
+    journal_open_nowhere(journal);
+    journal->keeper = keeper;
+}
+
 void journal_close(struct journal *journal)
 {
     if (journal->fd >= 0)
@@ -177,6 +183,7 @@ void journal_close(struct journal *journal)
 static int write_anew(struct journal *journal)
 {
     void *context = journal->write->context;
+    journal->dirty = true; /* until it is known which of the two files has the name */
     int fd = journal->write->open_at(context, journal->directory, new_name, 1);
     if (fd < 0)
         return fd;
@@ -194,8 +201,25 @@ static int write_anew(struct journal *journal)
     return 0;
 }
 
+bool journal_is_refused(const struct journal *journal, int err)
+{
+    return journal->keeper && (err == JOURNAL_REFUSED || err == -ESTALE || err == -ENODEV ||
+                               err == -EXDEV || err == -EBUSY);
+}
+
+/* What a keeper has made of a line, who writes it anew himself where a part of it may be there. */
+static int keep(struct journal *journal, int err)
+{
+    bool failed = err && !journal_is_refused(journal, err);
+    journal->errors += failed;
+    journal->dirty = failed;
+    return err;
+}
+
 int journal_compact(struct journal *journal)
 {
+    if (journal->keeper)
+        return keep(journal, journal->keeper->compact(journal->keeper->context));
     if (journal->fd < 0)
         return 0;
     textbuf_clear(&journal->text);
@@ -220,6 +244,8 @@ int journal_compact(struct journal *journal)
 /* Before a line is made in journal->text. */
 static int prepare(struct journal *journal)
 {
+    if (journal->keeper) /* who does so by himself */
+        return 0;
     int err = journal->dirty || journal->bytes > JOURNAL_LONG ? journal_compact(journal) : 0;
     textbuf_clear(&journal->text);
     return err;
@@ -253,8 +279,12 @@ int journal_claim(struct journal *journal, struct claim *claim)
     err = journal_claims_add(&journal->open, &with_id);
     if (err)
         return err;
-    journal_line_claim(&journal->text, &with_id);
-    err = write_line(journal);
+    if (journal->keeper) {
+        err = keep(journal, journal->keeper->claim(journal->keeper->context, &with_id));
+    } else {
+        journal_line_claim(&journal->text, &with_id);
+        err = write_line(journal);
+    }
     if (err)
         journal_claims_remove(&journal->open, with_id.id);
     else
@@ -270,8 +300,12 @@ int journal_adopt(struct journal *journal, const struct claim *claim)
     int err = prepare(journal);
     if (err)
         return err;
-    journal_line_adopt(&journal->text, claim);
-    err = write_line(journal);
+    if (journal->keeper) {
+        err = keep(journal, journal->keeper->adopt(journal->keeper->context, claim));
+    } else {
+        journal_line_adopt(&journal->text, claim);
+        err = write_line(journal);
+    }
     if (err)
         return err;
     *open = *claim;
@@ -287,8 +321,12 @@ int journal_intend(struct journal *journal, const struct intent *intents, size_t
     int err = prepare(journal);
     if (err)
         return err;
-    journal_line_intend(&journal->text, intents, n);
-    err = write_line(journal);
+    if (journal->keeper) {
+        err = keep(journal, journal->keeper->intend(journal->keeper->context, intents, n));
+    } else {
+        journal_line_intend(&journal->text, intents, n);
+        err = write_line(journal);
+    }
     for (size_t i = 0; i < n && !err; i++) {
         struct claim *claim = journal_claims_find(&journal->open, intents[i].claim);
         memcpy(claim->from, intents[i].from, sizeof claim->from);
@@ -300,7 +338,9 @@ int journal_intend(struct journal *journal, const struct intent *intents, size_t
 int journal_release(struct journal *journal, const uint64_t *claims, size_t n)
 {
     int err = n > 0 ? prepare(journal) : 0;
-    if (n > 0 && !err) {
+    if (n > 0 && journal->keeper) {
+        err = keep(journal, journal->keeper->release(journal->keeper->context, claims, n));
+    } else if (n > 0 && !err) {
         journal_line_release(&journal->text, claims, n);
         err = write_line(journal);
     }

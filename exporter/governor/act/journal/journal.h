@@ -12,16 +12,32 @@
 #ifndef IE_GOVERNOR_JOURNAL_H
 #define IE_GOVERNOR_JOURNAL_H
 
+#include <errno.h>
 #include <stdbool.h>
 
 #include "exporter/base/fsroot.h"
 #include "exporter/governor/act/journal/fswrite.h"
 #include "exporter/governor/act/journal/journal_lines.h"
 
+/* Who keeps the file where this process may not write: each as the function of its name below, but
+ * for 'open', which is not its business. */
+struct journal_keeper {
+    void *context;
+    int (*claim)(void *context, const struct claim *claim); /* which has its number */
+    int (*adopt)(void *context, const struct claim *claim);
+    int (*intend)(void *context, const struct intent *intents, size_t n);
+    int (*release)(void *context, const uint64_t *claims, size_t n);
+    int (*compact)(void *context);
+};
+
+/* What no system call says: the keeper may not do that. */
+enum { JOURNAL_REFUSED = -EBADRQC };
+
 struct journal {
     struct journal_claims open; /* claims; read them here, change them by the functions below */
     const struct fswrite *write;
-    int directory, fd; /* -1, -1: in memory only */
+    const struct journal_keeper *keeper; /* NULL: the file is written here */
+    int directory, fd;                   /* -1, -1: in memory only, or a keeper's */
     char boot_id[BOOT_ID_MAX];
     size_t bytes;    /* in the file */
     bool dirty;      /* the file does not hold what 'open' does: the next line writes it anew */
@@ -41,8 +57,14 @@ int journal_open(struct journal *journal, const char *directory, bool make,
                  size_t error_size);
 /* One that is kept in memory only: for dry runs. */
 void journal_open_nowhere(struct journal *journal);
+/* One whose file is a keeper's, who is borrowed; nothing is open. */
+void journal_open_kept(struct journal *journal, const struct journal_keeper *keeper);
 /* The file stays as it is. */
 void journal_close(struct journal *journal);
+
+/* Whether an error of one of those below is of that line alone: a keeper may not do it, or finds that
+ * something else is there now. The file is as well as before. */
+bool journal_is_refused(const struct journal *journal, int err);
 
 /* Each writes its line and then changes 'open'. -errno: neither has happened. */
 
