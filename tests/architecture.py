@@ -59,7 +59,6 @@ FILES_ALLOWED = {
     "exporter/base": 37,
     "exporter/daemon": 31,
     "exporter/source/accesses": 33,
-    "exporter/source/recording": 26,
 }
 
 # What changes something outside the process, and the files that may: the exporter only reads.

@@ -215,7 +215,7 @@ const struct option_flag flag_table[] = {
      .offset = MEMBER(record_file),
      .unit = "FILE",
      .help = "Write everything that is read to this file, for a later replay. It must not be a "
-             "link, nor another user's."},
+             "link, nor another user's. Compressed where its name ends with .gz."},
     {.name = "source.record.max-bytes",
      .type = FLAG_COUNT,
      .offset = MEMBER(record_max_bytes),

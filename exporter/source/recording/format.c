@@ -240,6 +240,15 @@ static void parse_gone(struct fields *in, struct recording_line *out)
     out->gone.key = take_key(in, "gone");
 }
 
+static void parse_mark(struct fields *in, struct recording_line *out)
+{
+    out->mark.why = take_key(in, "mark");
+    out->mark.key = fields_text(in, "key", FIELD_OPTIONAL);
+    if (strlen(out->mark.key) > RECORDING_MAX_KEY)
+        fields_fail(in, "mark: \"%s\" must have at most %d bytes", out->mark.key,
+                    RECORDING_MAX_KEY);
+}
+
 static void parse_truth(struct fields *in, struct recording_line *out)
 {
     fields_enter(in);
@@ -264,7 +273,7 @@ static const struct line_type line_types[] = {
     {"gone", RECORDING_GONE, parse_gone},       {"probe", RECORDING_PROBE, parse_probe},
     {"lost", RECORDING_LOST, parse_lost},       {"recording", RECORDING_HEADER, parse_header},
     {"unit", RECORDING_UNIT, parse_unit},       {"thread", RECORDING_THREAD, parse_thread},
-    {"pages", RECORDING_PAGES, parse_pages},
+    {"pages", RECORDING_PAGES, parse_pages},    {"mark", RECORDING_MARK, parse_mark},
 };
 
 /* NULL when no first-class key is there, or (with in->failed) more than one. */

@@ -28,6 +28,7 @@ enum recording_kind {
     RECORDING_LOST,
     RECORDING_PROBE,
     RECORDING_GONE,
+    RECORDING_MARK,    /* a line of ours: something begins in this tick */
     RECORDING_TRUTH,   /* read by tests; the exporter ignores it */
     RECORDING_UNKNOWN, /* an object with a first-class key of a later version: ignored */
 };
@@ -114,6 +115,12 @@ struct recording_truth {
     uint64_t nvmm_store_bytes;
 };
 
+/* {"mark":"waits","key":"c1"}: why a recording is worth looking at, at this tick. */
+struct recording_mark {
+    const char *why; /* a word: at most RECORDING_MAX_KEY bytes */
+    const char *key; /* of whom; "": of nobody in particular, or not given */
+};
+
 struct recording_line {
     enum recording_kind kind;
     union {
@@ -138,6 +145,7 @@ struct recording_line {
         struct {
             const char *key;
         } gone;
+        struct recording_mark mark;
         struct recording_truth truth;
     };
     void *owner; /* keeps the strings alive */

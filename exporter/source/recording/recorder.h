@@ -20,16 +20,27 @@
 
 struct recorder;
 
-/* Makes or empties the file (mode 0600) and writes the header; -errno when either fails, in words
- * by recorder_why(). Refuses what is no regular file of this user with this name only. 'log' must
- * outlive it. */
+/* Who else takes what is recorded, whether or not there is a file. */
+struct recorder_sink {
+    void (*line)(void *context, const struct recording_line *line); /* borrowed for the call */
+    void (*flush)(void *context);                                   /* a tick is whole */
+    void *context;
+};
+
+/* Makes or empties the file (mode 0600; compressed, where its name ends with ".gz") and writes the
+ * header; -errno when either fails, in words by recorder_why(). Refuses what is no regular file of
+ * this user with this name only. Without a path (NULL) there is no file. 'log' must outlive it. */
 int recorder_new(const char *path, const struct machine *machine, uint64_t interval_ns,
                  const struct log *log, struct recorder **out);
 const char *recorder_why(int err);
+/* From now on it is given every line, but the header. Borrowed. */
+void recorder_tee(struct recorder *recorder, const struct recorder_sink *sink);
 /* The file ends with the last whole tick before it would be longer; 0: no limit. */
 void recorder_limit(struct recorder *recorder, uint64_t max_bytes);
-/* False once it has stopped. */
+/* False once it has stopped, and without a file. */
 bool recorder_is_active(const struct recorder *recorder);
+/* Of the file, so far. */
+uint64_t recorder_bytes(const struct recorder *recorder);
 /* Flushes and closes; returns the first write error, or 0. Accepts NULL. Sources that were wrapped
  * must be freed before. */
 int recorder_free(struct recorder *recorder);
@@ -45,10 +56,15 @@ void recorder_thread(struct recorder *recorder, const struct source_thread *thre
  */
 void recorder_container(struct recorder *recorder, const struct recording_container *container);
 void recorder_gone(struct recorder *recorder, const char *key);
+/* Within a tick: something begins here, for whom the key names ("": nobody in particular). */
+void recorder_mark(struct recorder *recorder, const char *why, const char *key);
 /* Before source_set_begin, whose probe readings belong to this tick. */
 void recorder_tick(struct recorder *recorder, const struct tick *tick);
-/* Once per tick, after all reads of it: lines reach the file. */
+/* Once per tick, after all reads of it: lines reach the file, those of a compressed one some ticks
+ * at a time. */
 void recorder_flush(struct recorder *recorder);
+/* A line of any kind but the header: as the functions above. */
+void recorder_line(struct recorder *recorder, const struct recording_line *line);
 
 /* Takes ownership of inner, also on failure. Its reads, probe readings and samples are written when
  * they pass between recorder_tick and recorder_flush; everything else, the name included, is

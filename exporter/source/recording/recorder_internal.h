@@ -7,12 +7,8 @@
 
 /* Whether readings are written now: within a tick, while nothing has failed. */
 bool recorder_takes_readings(const struct recorder *recorder);
-void recorder_read(struct recorder *recorder, const char *key, enum group group,
-                   const struct reading_row *row);
-/* The same for the group activity. */
-void recorder_activity(struct recorder *recorder, const char *key, const struct reading_row *row);
-/* And for the group pages. */
-void recorder_pages(struct recorder *recorder, const char *key, const struct reading_row *row);
+void recorder_row(struct recorder *recorder, const char *key, enum group group,
+                  const struct reading_row *row);
 /* The key of an owner's scope is known while a group is open with that owner, in any of the
  * sources. 0 or -ENOMEM; an owner of 0 is ignored. */
 int recorder_own(struct recorder *recorder, uint64_t owner, const char *key);

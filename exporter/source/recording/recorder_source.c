@@ -102,17 +102,6 @@ static void remember_rows(struct reading *last, size_t n)
         memset(reading_row(last, last->n), 0, last->stride_bytes);
 }
 
-static void write_row(struct recorder *recorder, const struct wrapped_group *handle,
-                      const struct reading_row *row)
-{
-    if (handle->group == GROUP_ACTIVITY)
-        recorder_activity(recorder, handle->key, row);
-    else if (handle->group == GROUP_PAGES)
-        recorder_pages(recorder, handle->key, row);
-    else
-        recorder_read(recorder, handle->key, handle->group, row);
-}
-
 static void write_rows(struct recorder *recorder, struct wrapped_group *handle,
                        const struct reading *reading)
 {
@@ -130,12 +119,12 @@ static void write_rows(struct recorder *recorder, struct wrapped_group *handle,
                 continue;
             memcpy(reading_row(last, i), row, reading->stride_bytes);
         }
-        write_row(recorder, handle, row);
+        recorder_row(recorder, handle->key, handle->group, row);
         written++;
     }
     /* Nothing changed: one line still says that there was a reading. */
     if (written == 0 && first < reading->n)
-        write_row(recorder, handle, reading_row(reading, first));
+        recorder_row(recorder, handle->key, handle->group, reading_row(reading, first));
 }
 
 static int wrapped_read(struct source *source, uint64_t handle, struct reading *out)

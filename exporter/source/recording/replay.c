@@ -251,6 +251,10 @@ static int take_line(struct replay *replay, const struct recording_line *line)
     case RECORDING_LOST:
         replay_samples_lost(&replay->samples, &line->lost);
         break;
+    case RECORDING_MARK:
+        if (!replay->mark[0])
+            snprintf(replay->mark, sizeof replay->mark, "%s", line->mark.why);
+        break;
     case RECORDING_TRUTH:
     case RECORDING_UNKNOWN:
         break;
@@ -285,6 +289,10 @@ static int read_to_tick(struct replay *replay)
             return 0;
         if (got == -EMSGSIZE)
             return broken(replay, -EINVAL, "longer than %d bytes", RECORDING_MAX_LINE);
+        if (got == -EBADMSG)
+            return broken(replay, -EINVAL,
+                          "what follows is damaged, or another program compressed it: take it "
+                          "apart first (gzip -d)");
         if (got < 0) {
             replay->lines.number++; /* the line that could not be read */
             return broken(replay, got, "%s", strerror(-got));
@@ -359,6 +367,7 @@ int replay_next(struct replay *replay, struct tick *out, char *error, size_t err
     replay_samples_begin(&replay->samples, replay->have_ahead ? &replay->ahead : NULL);
     replay_keys_settle(&replay->keys);
     replay->n_probes = 0;
+    replay->mark[0] = '\0';
     replay->turn++; /* at the end too: no reading is handed out twice */
     if (!replay->have_ahead)
         return 0;
@@ -376,6 +385,11 @@ int replay_next(struct replay *replay, struct tick *out, char *error, size_t err
     }
     *out = tick;
     return 1;
+}
+
+const char *replay_mark(const struct replay *replay)
+{
+    return replay->mark;
 }
 
 const struct machine *replay_machine(const struct replay *replay)

@@ -2,7 +2,7 @@
  * A recording read back: one cursor, from which ticks, containers, machine facts, counters, probe
  * readings and samples come.
  *
- * Streams the file (gzip is not read): memory does not grow with its length.
+ * Streams the file, plain or as the recorder compresses it: memory does not grow with its length.
  */
 #ifndef IE_SOURCE_RECORDING_REPLAY_H
 #define IE_SOURCE_RECORDING_REPLAY_H
@@ -36,6 +36,9 @@ int replay_next(struct replay *replay, struct tick *out, char *error, size_t err
  * Strings live until the next replay_next. */
 const struct replay_container_event *replay_container_events(const struct replay *replay,
                                                              size_t *n);
+
+/* Why the current tick is marked, a word; "": it is not. Until the next replay_next. */
+const char *replay_mark(const struct replay *replay);
 
 /* A source that serves the current tick's reads, probes and samples. Owned by the caller (usually
  * given to a source set); must be freed before the cursor. */

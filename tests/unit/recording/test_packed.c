@@ -1,0 +1,150 @@
+/* A compressed recording: whole pieces, whatever happens to the file behind them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "exporter/source/recording/recorder.h"
+#include "exporter/source/recording/replay.h"
+#include "tests/unit/support/recordings.h"
+
+enum { TICKS = 45 }; /* pieces of ten ticks, one of the start, one of the rest */
+
+/* .gz says what it is to be. */
+static void record(char path[64])
+{
+    char plain[64];
+    recording_temporary(plain);
+    unlink(plain);
+    snprintf(path, 64, "%.60s.gz", plain);
+    struct recorder *recorder = recording_start(path);
+    const struct recording_container one = recording_named("c1", "cart");
+    recorder_container(recorder, &one);
+    for (uint64_t tick = 1; tick <= TICKS; tick++) {
+        recording_tick(recorder, tick);
+        recorder_mark(recorder, "waits", "c1");
+        recorder_flush(recorder);
+    }
+    assert_int_equal(recorder_free(recorder), 0);
+}
+
+/* How many ticks it has; -1 with the words: it is refused. */
+static int ticks_of(const char *path, char *error, size_t size)
+{
+    struct replay *replay;
+    struct tick tick;
+    int n = 0, got;
+    if (replay_open(path, &replay, error, size))
+        return -1;
+    while ((got = replay_next(replay, &tick, error, size)) == 1) {
+        assert_int_equal(tick.number, n + 1);
+        assert_string_equal(replay_mark(replay), "waits");
+        n++;
+    }
+    replay_free(replay);
+    return got < 0 ? -1 : n;
+}
+
+static void test_it_is_read_as_it_was_written_and_smaller(void **state)
+{
+    (void)state;
+    char path[64], error[256], command[512];
+    struct stat st;
+    record(path);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_int_equal(ticks_of(path, error, sizeof error), TICKS);
+    snprintf(command, sizeof command, "test $(gzip -dc %s | wc -c) -gt %ld", path,
+             2 * (long)st.st_size);
+    assert_int_equal(system(command), 0);
+    unlink(path);
+}
+
+/* Whoever wrote it was killed: what is there of it are whole ticks, ever more of them. */
+static void test_cut_off_anywhere_it_is_read_up_to_there(void **state)
+{
+    (void)state;
+    char path[64], error[256];
+    struct stat st;
+    int last = 0, steps = 0;
+    record(path);
+    assert_int_equal(stat(path, &st), 0);
+    char *bytes = malloc((size_t)st.st_size);
+    FILE *file = fopen(path, "re");
+    assert_int_equal(fread(bytes, 1, (size_t)st.st_size, file), st.st_size);
+    fclose(file);
+    for (off_t len = 0; len <= st.st_size; len++) {
+        file = fopen(path, "we");
+        assert_int_equal(fwrite(bytes, 1, (size_t)len, file), len);
+        fclose(file);
+        int n = ticks_of(path, error, sizeof error);
+        if (n == -1 && last == 0)
+            continue; /* the header is not whole */
+        assert_true(n >= last && n <= TICKS);
+        steps += n > last;
+        last = n;
+    }
+    assert_int_equal(last, TICKS);
+    assert_true(steps >= 4);
+    free(bytes);
+    unlink(path);
+}
+
+static void test_one_byte_that_changed_is_noticed(void **state)
+{
+    (void)state;
+    char path[64], error[256];
+    struct stat st;
+    int padding = 0; /* bits behind the end of a piece's text */
+    record(path);
+    assert_int_equal(stat(path, &st), 0);
+    for (off_t at = 0; at < st.st_size; at++) {
+        FILE *file = fopen(path, "r+e");
+        fseek(file, at, SEEK_SET);
+        int byte = fgetc(file);
+        fseek(file, at, SEEK_SET);
+        fputc(byte ^ 0x10, file);
+        fclose(file);
+        int n = ticks_of(path, error, sizeof error);
+        assert_true(n <= TICKS); /* a length that grew looks like an end */
+        padding += n == TICKS;
+        file = fopen(path, "r+e");
+        fseek(file, at, SEEK_SET);
+        fputc(byte, file);
+        fclose(file);
+    }
+    assert_int_equal(ticks_of(path, error, sizeof error), TICKS);
+    assert_true(padding <= 1 + TICKS / 10 + 1);
+    unlink(path);
+}
+
+static void test_what_another_program_compressed_is_refused_with_words(void **state)
+{
+    (void)state;
+    char path[64], error[256], command[512];
+    record(path);
+    snprintf(command, sizeof command, "gzip -dc %s | gzip > %s.2 && mv %s.2 %s", path, path, path,
+             path);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(ticks_of(path, error, sizeof error), -1);
+    assert_non_null(strstr(error, "gzip -d"));
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_it_is_read_as_it_was_written_and_smaller),
+        cmocka_unit_test(test_cut_off_anywhere_it_is_read_up_to_there),
+        cmocka_unit_test(test_one_byte_that_changed_is_noticed),
+        cmocka_unit_test(test_what_another_program_compressed_is_refused_with_words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
