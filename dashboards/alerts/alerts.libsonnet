@@ -49,6 +49,19 @@ local promql = import '../lib/promql.libsonnet';
   local owned = a.owned,
   // Where this node's counts come from a recording, times are the recording's.
   local replay = q.select('interference_exporter_source_info', 'source="replay"'),
+  // Two that the scraper labels alike are one series of each name, which goes back and forth between them: one starts
+  // before the last one did.
+  local twice(matchers) = std.join('\n', [
+    'count by (%(node)s) (group by (%(target)s) (%(source)s)) > 1',
+    'or',
+    'group by (%(node)s) (resets(%(started)s[5m]) > 1)',
+  ]) % {
+    local of(own) = std.join(', ', std.filter(function(m) m != '', [own, matchers])),
+    node: q.node,
+    target: q.exporter + ', job',
+    source: q.select('interference_exporter_source_info', of('source!="replay"')),
+    started: q.select('process_start_time_seconds', of(config.jobSelector)),
+  },
   local remedies = 'reason=~"no_permission|fd_limit|nmi_watchdog|not_calibrated"',
   local impaired(severity, matchers, why) = alert(
     'InterferenceCollectorImpaired',
@@ -538,6 +551,20 @@ local promql = import '../lib/promql.libsonnet';
               '{{ $one.Labels.instance }}',
               [config.clusterLabel],
               'max by (instance) (%s)' % q.select('interference_exporter_source_info', 'source="replay", %s=%%q' % config.clusterLabel)
+            )
+          ) + aboutExporters,
+          alert(
+            'InterferenceExportersTwice',
+            '15m',
+            'warning',
+            'count by (%s) (\n  %s\n)' % [config.clusterLabel, std.strReplace(twice(''), '\n', '\n  ')],
+            '{{ $value }} nodes have more than one exporter, or are scraped twice.',
+            fiveOf(
+              'Of {{ $value }} nodes, more than one exporter is scraped, or one by several jobs. What is added up there over a container, a node or a namespace is so many times what it is: CPUs, reads, traffic, shares of time that were lost. Latencies and slowdowns are as of one, unless the scraper labels both alike: then every rate is wrong. Those nodes:',
+              '{{ $one.Labels.%s }}' % config.nodeLabel,
+              [config.clusterLabel, config.clusterLabel],
+              'group by (%s) (%s)' % [config.nodeLabel, std.strReplace(twice('%s=%%q' % config.clusterLabel), '\n', ' ')],
+              config.nodeLabel
             )
           ) + aboutExporters,
           // Without counters there is no baseline: normal on most virtual machines.

@@ -16,7 +16,7 @@ const COUNTS = new Set(['rate', 'increase', 'irate']);
 // Of a counter as it is, since its program's start: for what must not happen at all.
 const EVER = new Set(['last_over_time']);
 const RANGES = new Set(['avg_over_time', 'quantile_over_time', 'count_over_time', 'max_over_time', 'min_over_time',
-  'sum_over_time']);
+  'sum_over_time', 'resets']);
 const SAME = new Set(['sort_desc', 'sort', 'round', 'clamp_min', 'clamp_max']);
 const SCALARS = new Set(['time', 'scalar']);
 const SETS = new Set(['And', 'Or', 'Unless']);

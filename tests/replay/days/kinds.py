@@ -250,9 +250,10 @@ def nightly_batch(day):
 
 @kind
 def two_exporters(day):
-    """A second one on the same node, forgotten there: nobody is told of twice, and nothing else is."""
+    """A second one on the same node, forgotten there: that is told, and all else once."""
     nightly_batch(day)
     day.exporters = 2
+    alerts(day, ("InterferenceExportersTwice",), 0, DAY)
 
 
 @kind
