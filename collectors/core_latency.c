@@ -415,7 +415,7 @@ static double machine_error(const struct core_latency_collector *self)
                                         : NAN;
 }
 
-static void lane_count(struct lane *lane)
+static void lane_count(const struct core_latency_collector *self, struct lane *lane)
 {
     if (!lane->latency)
         return;
@@ -425,8 +425,9 @@ static void lane_count(struct lane *lane)
     if (!lane->busy)
         return;
     lane->observed_seconds += lane->core.window_seconds;
-    if (limits_are_exceeded(&lane->limits, lane->estimate.latency_seconds))
-        lane->over_seconds += lane->core.window_seconds;
+    lane->over_seconds +=
+        limits_over_seconds(&lane->limits, lane->estimate.latency_seconds,
+                            lane->core.window_seconds, self->config->threshold_factor);
     if (lane->series[C_HISTOGRAM])
         series_observe(lane->series[C_HISTOGRAM], lane->estimate.latency_seconds);
 }
@@ -494,7 +495,7 @@ static void lane_publish(struct core_latency_collector *self, struct lane *lane,
                   config->threshold_factor);
     basis_changes_tell(&self->changes, &lane->limits, lane->core.container->path, tick,
                        self->env.log);
-    lane_count(lane);
+    lane_count(self, lane);
     lane->limits.lack = lane_lack(self, lane);
     live_rates(self, lane);
     if (self->group != GROUP_MISSES)

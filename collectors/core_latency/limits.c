@@ -49,6 +49,19 @@ bool limits_are_exceeded(const struct limits *limits, double latency_seconds)
     return limits_judge(limits) && latency_seconds > limits->seconds[LIMIT_THRESHOLD];
 }
 
+double limits_over_seconds(struct limits *limits, double latency_seconds, double window_seconds,
+                           double factor)
+{
+    double caches = limits->caches_seconds;
+    double clearly = caches + factor * (limits->seconds[LIMIT_THRESHOLD] - caches);
+    bool exceeded = limits_are_exceeded(limits, latency_seconds);
+    bool twice = exceeded && (limits->over || limits->perhaps_over_seconds > 0);
+    double before = limits->perhaps_over_seconds;
+    limits->over = exceeded && (twice || latency_seconds > clearly);
+    limits->perhaps_over_seconds = exceeded && !limits->over ? window_seconds : 0;
+    return limits->over ? before + window_seconds : 0;
+}
+
 static bool is_due(const struct limits *limits, int which, bool ending)
 {
     return limits->basis[which] != BASES && !ending;

@@ -24,6 +24,11 @@ struct limits {
     double seconds[LIMITS];
     enum lack lack;
 
+    /* Of the busy window before: whether it counted as above the threshold, or for how long it was
+     * and waits for another to be; 0: it does not. */
+    bool over;
+    double perhaps_over_seconds;
+
     /* The baseline's basis as it was told last, BASES: never; since when, by the tick's clock. */
     uint32_t told;
     uint64_t since_ns;
@@ -48,6 +53,14 @@ void limits_keep(struct limits *limits, struct state_fields *fields);
  * node is always above it: that is no incident. */
 bool limits_judge(const struct limits *limits);
 bool limits_are_exceeded(const struct limits *limits, double latency_seconds);
+
+/*
+ * The time to count as above the threshold, now that a busy window had this latency. One window
+ * just above is within what windows scatter by: it counts if the one before it or behind it is
+ * above, too, or at once if it is above by 'factor' again, as the threshold is above the baseline.
+ */
+double limits_over_seconds(struct limits *limits, double latency_seconds, double window_seconds,
+                           double factor);
 
 /*
  * Shows baseline, threshold and the note of what is lacking among the container's series. Their

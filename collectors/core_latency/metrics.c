@@ -124,7 +124,8 @@ const struct metric_desc core_latency_container_descs[C_METRICS] = {
          .number = METRIC_DOUBLE,
          .labels = "container",
          .help =
-             "Part of the observed time in which the latency was above the threshold. A "
+             "Part of the observed time in which the latency was above the threshold: two windows "
+             "in a row, or one by as much again as the threshold is above the baseline. A "
              "high share of the observed time: reads often take longer than the "
              "threshold allows. Absent until there is a threshold better than basis machine, which "
              "is a lower bound only."},
@@ -194,7 +195,8 @@ const struct metric_desc core_latency_stall_descs[C_METRICS] = {
                 .number = METRIC_DOUBLE,
                 .labels = "container",
                 .help = "Part of the observed time in which the stall per read was above the "
-                        "threshold. A high share of the observed time: reads hold the container up "
+                        "threshold, as for the latency. A high share of the observed time: reads "
+                        "hold the container up "
                         "longer than is normal for it. Absent until there is a threshold."},
     [C_LATENCY] = {.name = STALL("seconds"),
                    .type = METRIC_GAUGE,

@@ -260,9 +260,11 @@ static void another_frequency_is_no_interference(void **state)
     }
     assert_true(rig_value(rig, C("memory_read_latency_observed_seconds"), "") == 80);
     assert_true(over_of(rig, "") == 0);
-    work(rig, "a", 100000, 60e-9 * 1.26, 1e9);
-    rig_tick(rig);
-    assert_true(over_of(rig, "") == 1);
+    for (int i = 0; i < 2; i++) {
+        work(rig, "a", 100000, 60e-9 * 1.27, 1e9);
+        rig_tick(rig);
+    }
+    assert_true(over_of(rig, "") == 2);
 }
 
 /* A hog that is filtered out: its victim's loaded latency is not what it sees when left alone. */

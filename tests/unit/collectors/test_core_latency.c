@@ -378,10 +378,31 @@ static void the_threshold_is_the_baseline_times_a_factor(void **state)
         isnan(rig_value(rig, C("memory_read_latency_threshold_seconds"), "basis=\"calm\"")));
     assert_true(
         rig_value(rig, C("memory_read_latency_over_threshold_seconds"), "container=\"a\"") == 0);
-    work(rig, "a", 100000, 250); /* 140 ns */
+    work(rig, "a", 100000, 280); /* 153 ns: by as much again */
     rig_tick(rig);
     assert_true(
         rig_value(rig, C("memory_read_latency_over_threshold_seconds"), "container=\"a\"") == 1);
+}
+
+/* One window alone may be its scatter; with the next it was none. */
+static void one_window_just_above_is_not_over(void **state)
+{
+    static const struct {
+        double cycles, over;
+    } windows[] = {{240, 0}, {166, 0}, {240, 0}, {240, 2}, {240, 3}, {166, 3},
+                   {240, 3}, {166, 3}, {310, 4}, {240, 5}, {166, 5}, {240, 5}};
+    struct rig *rig = *state;
+    rig_container(rig, "a");
+    for (int i = 0; i < 300; i++) {
+        work(rig, "a", 100000, 166); /* 207.5 are the threshold, 259.4 clear */
+        rig_tick(rig);
+    }
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+        work(rig, "a", 100000, windows[i].cycles);
+        rig_tick(rig);
+        assert_true(rig_value(rig, C("memory_read_latency_over_threshold_seconds"),
+                              "container=\"a\"") == windows[i].over);
+    }
 }
 
 /* The neighbour reads all the time: no window of 'a' is calm, so there is nothing to compare. */
@@ -654,6 +675,7 @@ int main(void)
         T(wait_is_absent_until_a_latency_is_known),
         T(a_default_container_has_at_most_nineteen_series),
         T(the_threshold_is_the_baseline_times_a_factor),
+        T(one_window_just_above_is_not_over),
         T(without_calm_windows_there_is_no_baseline),
         T(before_any_window_the_node_shows_nothing),
         T(the_node_adds_up_and_observes_once_per_window),
