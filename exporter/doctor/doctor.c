@@ -150,6 +150,21 @@ static void examine_pressure(struct doctor_report *report, const struct doctor_h
     advise(line, "add psi=1 to the kernel's command line, and restart");
 }
 
+/* What is counted is a cgroup's, and needs no process. Samples need their own capability, by which
+ * they see all of them. */
+static void examine_processes(struct doctor_report *report, const struct doctor_host *host)
+{
+    if (host->hidden != DOCTOR_PRESENT || host->ptrace)
+        return;
+    /* Where the kernel keeps it of cgroups, nobody asks each task. */
+    bool pressure = host->psi == DOCTOR_PRESENT && host->cgroup_v2 == DOCTOR_PRESENT;
+    struct doctor_line *line = add(report, "processes", "what single processes do");
+    say(line, DOCTOR_NO, "others' are hidden (hidepid of /proc), which takes no number away%s",
+        pressure ? "" : " but how long tasks wait for a CPU where cgroups have no pressure");
+    if (!pressure)
+        advise(line, "grant CAP_SYS_PTRACE, or mount /proc without hidepid");
+}
+
 static void examine_bpf(struct doctor_report *report, const struct doctor_host *host,
                         const struct doctor_seen *seen)
 {
@@ -180,6 +195,7 @@ void doctor_examine(const struct doctor_host *host, const struct doctor_seen *se
             examine_collector(out, host, &seen->collectors[i]);
     examine_absent(out, host, seen);
     examine_pressure(out, host);
+    examine_processes(out, host);
     examine_bpf(out, host, seen);
 }
 

@@ -30,6 +30,7 @@ struct doctor_host {
     enum doctor_known hybrid;    /* v2 beside v1, where systemd mounts it */
     enum doctor_known guest;     /* a hypervisor is under this kernel */
     enum doctor_known uncore;    /* some PMU outside the cores is shown */
+    enum doctor_known hidden;    /* processes of others are, without CAP_SYS_PTRACE (hidepid) */
     bool sys_admin, perfmon, bpf, ptrace;
     char lockdown[24]; /* "none", "integrity", "confidentiality"; "" where it is not known */
     char apparmor[64]; /* the profile that confines this process; "" for none */
@@ -60,14 +61,14 @@ enum doctor_can { DOCTOR_YES, DOCTOR_NO, DOCTOR_REMEDY, DOCTOR_OFF };
 
 /* One line: REMEDY is a no that 'remedy' would change; OFF what a flag would switch on. */
 struct doctor_line {
-    const char *name; /* a collector's, or "containers", "pressure", "bpf", "absent" */
+    const char *name; /* a collector's, or "containers", "pressure", "processes", "bpf", "absent" */
     const char *what; /* what it tells, in words */
     enum doctor_can can;
     char why[400];
     char remedy[160]; /* a command where one does it, otherwise what to ask for; "" for none */
 };
 
-enum { DOCTOR_COLLECTORS = 16, DOCTOR_LINES = DOCTOR_COLLECTORS + 4 };
+enum { DOCTOR_COLLECTORS = 16, DOCTOR_LINES = DOCTOR_COLLECTORS + 5 };
 
 struct doctor_report {
     struct doctor_line lines[DOCTOR_LINES];

@@ -67,6 +67,30 @@ static enum doctor_known shows_uncore(const struct fsroot *fs)
     return found;
 }
 
+/* By the mount that is on top. With hidepid=4 (ptraceable) the group of gid= is no help either. */
+static enum doctor_known hides_processes(const struct fsroot *fs)
+{
+    char *line = NULL, at[PATH_MAX], options[512];
+    size_t room = 0;
+    enum doctor_known hides = DOCTOR_UNKNOWN;
+    int fd = fsroot_open(fs, FSROOT_PROC, "self/mounts", O_RDONLY);
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+    if (fd >= 0 && !file)
+        close(fd);
+    while (file && getline(&line, &room, file) > 0) {
+        if (sscanf(line, "%*s %4095s proc %511s", at, options) != 2 ||
+            strcmp(at, fs->path[FSROOT_PROC]) != 0)
+            continue;
+        const char *hidepid = strstr(options, "hidepid=");
+        hides = hidepid && hidepid[8] != '0' && strncmp(hidepid + 8, "off", 3) != 0 ? DOCTOR_PRESENT
+                                                                                    : DOCTOR_ABSENT;
+    }
+    free(line);
+    if (file)
+        fclose(file);
+    return hides;
+}
+
 /* "none [integrity] confidentiality" */
 static void read_lockdown(const struct fsroot *fs, char *out, size_t size)
 {
@@ -113,6 +137,7 @@ void doctor_host_read(const struct fsroot *fs, struct doctor_host *out)
     out->hybrid = is_there(fs, FSROOT_SYS, "fs/cgroup/unified/cgroup.controllers");
     out->guest = is_guest(fs);
     out->uncore = shows_uncore(fs);
+    out->hidden = hides_processes(fs);
     out->sys_admin = privileges_has(CAP_SYS_ADMIN);
     out->perfmon = privileges_has(CAP_PERFMON);
     out->bpf = privileges_has(CAP_BPF);

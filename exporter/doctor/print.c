@@ -43,13 +43,14 @@ static json_t *host_json(const struct doctor_host *host)
 {
     json_t *paranoid =
         host->paranoid == DOCTOR_HOST_UNKNOWN ? json_null() : json_integer(host->paranoid);
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:b, s:b, s:b, s:b}}",
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:b, s:b, s:b, s:b}}",
                      "kernel", host->kernel, "perf_event_paranoid", paranoid, "nmi_watchdog",
                      fact(host->watchdog), "psi", fact(host->psi), "btf", fact(host->btf),
                      "cgroup_v2", fact(host->cgroup_v2), "virtual_machine", fact(host->guest),
-                     "lockdown", text_or_null(host->lockdown), "apparmor",
-                     text_or_null(host->apparmor), "capabilities", "sys_admin", host->sys_admin,
-                     "perfmon", host->perfmon, "bpf", host->bpf, "sys_ptrace", host->ptrace);
+                     "processes_hidden", fact(host->hidden), "lockdown",
+                     text_or_null(host->lockdown), "apparmor", text_or_null(host->apparmor),
+                     "capabilities", "sys_admin", host->sys_admin, "perfmon", host->perfmon, "bpf",
+                     host->bpf, "sys_ptrace", host->ptrace);
 }
 
 static int print_json(const struct doctor_host *host, const struct doctor_seen *seen,

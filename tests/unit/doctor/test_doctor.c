@@ -257,6 +257,47 @@ static void what_is_read(void **state)
     assert_string_equal(host.lockdown, "integrity");
 }
 
+/* The mount on top counts; names are newer kernels'. */
+static void hidden_processes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *below, *options;
+        enum doctor_known hidden;
+    } cases[] = {
+        {"rw", "rw,nosuid,gid=4,hidepid=invisible", DOCTOR_PRESENT},
+        {"rw", "rw,hidepid=1", DOCTOR_PRESENT},
+        {"rw,hidepid=2", "rw,relatime", DOCTOR_ABSENT},
+        {"rw,hidepid=2", "rw,hidepid=0", DOCTOR_ABSENT},
+        {"rw,hidepid=2", "rw,hidepid=off", DOCTOR_ABSENT},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture fixture;
+        struct doctor_host host;
+        fixture_init(&fixture);
+        const char *at = fixture.fs.path[FSROOT_PROC];
+        fixture_write(&fixture, "proc/self/mounts",
+                      "proc %s proc %s 0 0\nproc %s proc %s 0 0\nproc %s-x proc %s 0 0\n", at,
+                      cases[i].below, at, cases[i].options, at, "rw,hidepid=2");
+        doctor_host_read(&fixture.fs, &host);
+        assert_int_equal(host.hidden, cases[i].hidden);
+        fixture_release(&fixture);
+    }
+    struct scene scene;
+    set_up(&scene);
+    scene.host.hidden = DOCTOR_PRESENT;
+    (void)line(&scene, "containers");
+    assert_int_equal(doctor_status(&scene.report), 0);
+    assert_int_equal(line(&scene, "processes")->can, DOCTOR_NO);
+    scene.host.cgroup_v2 = DOCTOR_ABSENT; /* v1 has no pressure of cgroups */
+    (void)line(&scene, "containers");
+    assert_int_equal(doctor_status(&scene.report), 3);
+    assert_non_null(strstr(line(&scene, "processes")->remedy, "CAP_SYS_PTRACE"));
+    scene.host.ptrace = true;
+    (void)line(&scene, "containers");
+    assert_int_equal(doctor_status(&scene.report), 0);
+}
+
 static void what_is_not_there(void **state)
 {
     (void)state;
@@ -326,6 +367,7 @@ int main(void)
         cmocka_unit_test(bpf),
         cmocka_unit_test(without_pressure_or_containers),
         cmocka_unit_test(what_is_read),
+        cmocka_unit_test(hidden_processes),
         cmocka_unit_test(what_is_not_there),
         cmocka_unit_test(as_text_and_document),
     };
