@@ -11,6 +11,8 @@ int container_group_open(struct source_set *sources, struct collector_status *st
         .key = container->key,
         .cgroup_fd = container->cgroup_fd,
         .cgroup_path = container->path,
+        .container_id = container->id,
+        .pod_uid = container->pod_uid,
         .owner = owner,
     };
     int err = source_set_open(sources, &scope, group, handle, why);

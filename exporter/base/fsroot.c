@@ -7,26 +7,36 @@
 #include <string.h>
 #include <unistd.h>
 
+int fsroot_move(struct fsroot *fs, enum fsroot_tree tree, const char *path)
+{
+    char *copy = strdup(path);
+    if (!copy)
+        return -ENOMEM;
+    for (size_t n = strlen(copy); n > 0 && copy[n - 1] == '/'; n--)
+        copy[n - 1] = '\0';
+    free(fs->path[tree]);
+    fs->path[tree] = copy;
+    return 0;
+}
+
 int fsroot_init(struct fsroot *fs, const char *procfs, const char *sysfs, const char *cgroupfs,
                 const char *rootfs)
 {
+    char resctrl[4096];
     const char *given[FSROOT_TREES] = {
         [FSROOT_PROC] = procfs ? procfs : "/proc",
         [FSROOT_SYS] = sysfs ? sysfs : "/sys",
         [FSROOT_CGROUP] = cgroupfs,
         [FSROOT_HOST] = rootfs ? rootfs : "/",
+        [FSROOT_RESCTRL] = resctrl,
     };
     *fs = (struct fsroot){{NULL}};
+    snprintf(resctrl, sizeof resctrl, "%s/fs/resctrl", given[FSROOT_SYS]);
     for (int i = 0; i < FSROOT_TREES; i++) {
-        if (!given[i])
-            continue;
-        fs->path[i] = strdup(given[i]);
-        if (!fs->path[i]) {
+        if (given[i] && fsroot_move(fs, i, given[i]) != 0) {
             fsroot_release(fs);
             return -ENOMEM;
         }
-        for (size_t n = strlen(fs->path[i]); n > 0 && fs->path[i][n - 1] == '/'; n--)
-            fs->path[i][n - 1] = '\0';
     }
     return 0;
 }

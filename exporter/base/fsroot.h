@@ -13,9 +13,10 @@
 enum fsroot_tree {
     FSROOT_PROC,
     FSROOT_SYS,
-    FSROOT_CGROUP, /* only when a path was given; otherwise containers/cgroups/hierarchy.h finds it
+    FSROOT_CGROUP,  /* only when a path was given; otherwise containers/cgroups/hierarchy.h finds it
                     */
-    FSROOT_HOST,   /* the host's root: container runtimes' state and logs */
+    FSROOT_HOST,    /* the host's root: container runtimes' state and logs */
+    FSROOT_RESCTRL, /* fs/resctrl of FSROOT_SYS, unless it is elsewhere */
     FSROOT_TREES
 };
 
@@ -27,6 +28,8 @@ struct fsroot {
 int fsroot_init(struct fsroot *fs, const char *procfs, const char *sysfs, const char *cgroupfs,
                 const char *rootfs);
 void fsroot_release(struct fsroot *fs);
+/* One tree is elsewhere; before anybody reads. 0, or -ENOMEM, and then nothing has changed. */
+int fsroot_move(struct fsroot *fs, enum fsroot_tree tree, const char *path);
 
 /* The path of 'relative' (with or without a leading slash) below a tree. 0, -ENAMETOOLONG, or
  * -ENOENT when the tree has no path. */

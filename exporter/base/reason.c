@@ -16,6 +16,7 @@ const char *reason_name(enum reason reason)
         [REASON_NO_DEVICE] = "no_device",
         [REASON_NMI_WATCHDOG] = "nmi_watchdog",
         [REASON_NOT_CALIBRATED] = "not_calibrated",
+        [REASON_NO_GROUPS] = "no_groups",
     };
     return names[reason];
 }

@@ -19,6 +19,7 @@ enum reason {
                                reason of its own, such as no memory: then the words say it */
     REASON_NMI_WATCHDOG,    /* the kernel's NMI watchdog holds a counter that is needed */
     REASON_NOT_CALIBRATED,  /* a constant that the probe should have measured is not known */
+    REASON_NO_GROUPS,       /* nobody made what would have to be read */
     REASON_COUNT
 };
 

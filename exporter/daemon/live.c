@@ -13,6 +13,7 @@
 #include "exporter/source/perf/detect.h"
 #include "exporter/source/perf/perf.h"
 #include "exporter/source/probe/probe.h"
+#include "exporter/source/resctrl/resctrl.h"
 #include "exporter/source/waits/waits.h"
 
 /* The generic one where there is a PMU and no verified table for it; NULL where the kernel's
@@ -193,6 +194,21 @@ static int add_waits(struct sources *sources, const struct sources_config *confi
     return err ? err : source_set_route(sources->set, SCOPE_CGROUP, GROUP_BOUNDS, source);
 }
 
+/* What containers move, as far as others made monitoring groups. */
+static int add_resctrl(struct sources *sources, const struct sources_config *config)
+{
+    const struct resctrl_config resctrl = {.fs = &config->plan->fs, .pool = &sources->pool};
+    struct source *source;
+    int err = resctrl_source_new(&resctrl, &source);
+    if (!err)
+        err = sources_wrap(sources, source, &source);
+    if (!err)
+        err = source_set_route(sources->set, SCOPE_CGROUP, GROUP_BANDWIDTH, source);
+    if (!err)
+        err = source_set_route(sources->set, SCOPE_CGROUP, GROUP_POD_BANDWIDTH, source);
+    return err ? err : source_set_route(sources->set, SCOPE_MACHINE, GROUP_BANDWIDTH, source);
+}
+
 static int add_probe(struct sources *sources, const struct sources_config *config)
 {
     struct source *chase, *source;
@@ -288,6 +304,8 @@ int sources_init_live(struct sources *sources, const struct sources_config *conf
         err = add_memory(sources, config);
     if (!err)
         err = add_waits(sources, config);
+    if (!err)
+        err = add_resctrl(sources, config);
     if (!err && plan->probe)
         err = add_probe(sources, config);
     if (!err && plan->samples)

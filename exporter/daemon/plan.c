@@ -19,10 +19,8 @@ static int check_trees(const struct options *o, char *error, size_t error_size)
     const struct {
         const char *flag, *path;
     } trees[] = {
-        {"procfs", o->procfs},
-        {"sysfs", o->sysfs},
-        {"cgroupfs", o->cgroupfs},
-        {"rootfs", o->rootfs},
+        {"procfs", o->procfs}, {"sysfs", o->sysfs},     {"cgroupfs", o->cgroupfs},
+        {"rootfs", o->rootfs}, {"resctrl", o->resctrl},
     };
     for (size_t i = 0; i < sizeof trees / sizeof *trees; i++) {
         struct stat st;
@@ -86,7 +84,10 @@ int plan_init(struct plan *plan, const struct options *options, struct medium_ru
         return err;
     err =
         fsroot_init(&plan->fs, options->procfs, options->sysfs, options->cgroupfs, options->rootfs);
+    if (!err && options->resctrl)
+        err = fsroot_move(&plan->fs, FSROOT_RESCTRL, options->resctrl);
     if (err) {
+        fsroot_release(&plan->fs);
         snprintf(error, error_size, "cannot start: %s", strerror(-err));
         return err;
     }

@@ -34,7 +34,7 @@ struct options {
     bool disable_defaults;
     struct collector_config config[COLLECTORS_MAX]; /* likewise */
 
-    const char *procfs, *sysfs, *cgroupfs, *rootfs; /* NULL: the default */
+    const char *procfs, *sysfs, *cgroupfs, *rootfs, *resctrl; /* NULL: the default */
     uint64_t interval_ns;
 
     const char *include, *exclude; /* NULL: not given */

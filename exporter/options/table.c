@@ -92,6 +92,12 @@ const struct option_flag flag_table[] = {
      .unit = "DIRECTORY",
      .help = "Where the host's root file system is mounted. The state and logs of container "
              "runtimes are read below it."},
+    {.name = "path.resctrl",
+     .type = FLAG_TEXT,
+     .offset = MEMBER(resctrl),
+     .unit = "DIRECTORY",
+     .help = "Where the host's resctrl is mounted, if not at fs/resctrl of sysfs. The monitoring "
+             "groups that others made there are read; nothing is made or changed."},
 
     {.name = "sampling.interval",
      .type = FLAG_DURATION,

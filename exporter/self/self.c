@@ -43,7 +43,7 @@ enum { HTTP_SERIES_MAX = 256 };
 
 static bool is_failure(enum reason reason)
 {
-    return reason != REASON_OK && reason != REASON_DISABLED;
+    return reason != REASON_OK && reason != REASON_DISABLED && reason != REASON_NO_GROUPS;
 }
 
 /* ---- making ---- */

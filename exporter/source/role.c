@@ -86,6 +86,12 @@ static const char *const role_names[ROLE_COUNT] = {
     [ROLE_CPU_SET] = "cpu_set",
     [ROLE_MEMORY_BYTES] = "memory_bytes",
     [ROLE_MEMORY_LIMIT_BYTES] = "memory_limit_bytes",
+    [ROLE_MBM_TOTAL_BYTES] = "mbm_total_bytes",
+    [ROLE_MBM_LOCAL_BYTES] = "mbm_local_bytes",
+    [ROLE_LLC_OCCUPANCY_BYTES] = "llc_occupancy_bytes",
+    [ROLE_CORE_ENERGY_MICROJOULES] = "core_energy_microjoules",
+    [ROLE_LLC_MISS_STALL_CYCLES] = "llc_miss_stall_cycles",
+    [ROLE_UNHALTED_CORE_CYCLES] = "unhalted_core_cycles",
 };
 
 /* Bits by position in the core group's role list below. */
@@ -113,6 +119,11 @@ enum {
 };
 
 enum { IN_FLIGHT_INSTRUCTIONS = 1 << 2 };
+
+/* In the order of enum mon_value of source/resctrl. */
+#define MONITORED                                                                                  \
+    ROLE_MBM_TOTAL_BYTES, ROLE_MBM_LOCAL_BYTES, ROLE_LLC_OCCUPANCY_BYTES,                          \
+        ROLE_CORE_ENERGY_MICROJOULES, ROLE_LLC_MISS_STALL_CYCLES, ROLE_UNHALTED_CORE_CYCLES
 
 const struct group_desc group_descs[GROUP_COUNT] = {
     [GROUP_CORE] =
@@ -246,6 +257,8 @@ const struct group_desc group_descs[GROUP_COUNT] = {
                       .roles = {ROLE_ENTITLED_NS, ROLE_QUOTA_NS, ROLE_CPU_SET, ROLE_MEMORY_BYTES,
                                 ROLE_MEMORY_LIMIT_BYTES},
                       .required = 1 << 2},
+    [GROUP_BANDWIDTH] = {.name = "bandwidth", .n = 6, .roles = {MONITORED}},
+    [GROUP_POD_BANDWIDTH] = {.name = "pod_bandwidth", .n = 6, .roles = {MONITORED}},
 };
 
 const char *role_name(enum role role)

@@ -108,6 +108,14 @@ enum role {
     ROLE_CPU_SET,            /* bit n: it may run on a CPU whose number is n modulo 52 */
     ROLE_MEMORY_BYTES,       /* that it has */
     ROLE_MEMORY_LIMIT_BYTES, /* absent: none */
+    /* What a monitoring group of the kernel's resctrl counts, as source/resctrl judges it. A row is
+     * of the domains whose first CPU it has; its clocks are the time that passed. */
+    ROLE_MBM_TOTAL_BYTES,
+    ROLE_MBM_LOCAL_BYTES,     /* of these, of memory beside the domain */
+    ROLE_LLC_OCCUPANCY_BYTES, /* a level */
+    ROLE_CORE_ENERGY_MICROJOULES,
+    ROLE_LLC_MISS_STALL_CYCLES,
+    ROLE_UNHALTED_CORE_CYCLES,
     ROLE_COUNT
 };
 
@@ -137,10 +145,12 @@ enum group {
     GROUP_L3_ANY,
     GROUP_L3_CLOCK, /* for L3s that time their misses in cycles */
     GROUP_ASM_EPOCHS,
-    GROUP_ACTIVITY, /* in recordings a line of its own: {"activity":KEY,"cpu_time_ns":N} */
-    GROUP_PAGES,    /* likewise: {"pages":KEY,"numa_node":N,"bytes":N} */
-    GROUP_WAITS,    /* one row, without a CPU */
-    GROUP_BOUNDS,   /* likewise; levels, so that a window of it means nothing */
+    GROUP_ACTIVITY,      /* in recordings a line of its own: {"activity":KEY,"cpu_time_ns":N} */
+    GROUP_PAGES,         /* likewise: {"pages":KEY,"numa_node":N,"bytes":N} */
+    GROUP_WAITS,         /* one row, without a CPU */
+    GROUP_BOUNDS,        /* likewise; levels, so that a window of it means nothing */
+    GROUP_BANDWIDTH,     /* among others a level: sums over a window of it mean nothing */
+    GROUP_POD_BANDWIDTH, /* the same, of all containers of a container's pod together */
     GROUP_COUNT
 };
 

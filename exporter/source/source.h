@@ -41,7 +41,10 @@ struct scope {
     int cpu;                        /* SCOPE_CPU */
     int channel;                    /* SCOPE_UNIT: which of its groups, from 0 */
     const struct source_unit *unit; /* SCOPE_UNIT */
-    uint64_t owner;                 /* what samples of this scope carry; 0: they are not wanted */
+    /* SCOPE_CGROUP, for who knows containers by these; NULL or "": not known, or it is none */
+    const char *container_id; /* as the runtime has it */
+    const char *pod_uid;
+    uint64_t owner; /* what samples of this scope carry; 0: they are not wanted */
 };
 
 /*

@@ -36,8 +36,8 @@ enum recording_kind {
 /* Keys name containers, units and threads: 1 to 31 bytes. */
 enum { RECORDING_MAX_KEY = 31 };
 
-/* The key of activity lines of the whole machine: all CPUs, containers included. A container may
- * have it too, but then no activity lines. */
+/* The key of activity lines of the whole machine: all CPUs, containers included; and of its
+ * bandwidth. A container may have it too, but then no such lines. */
 #define RECORDING_MACHINE_KEY "host"
 
 /* Longer lines are refused. */

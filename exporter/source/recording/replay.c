@@ -117,12 +117,14 @@ static int check_key(struct replay *replay, const char *what, const char *key,
     return 0;
 }
 
-static int check_activity_key(struct replay *replay, const char *key, struct replay_key **out)
+/* Of groups that the machine has as well. */
+static int check_any_key(struct replay *replay, const char *what, const char *key,
+                         struct replay_key **out)
 {
     if (strcmp(key, RECORDING_MACHINE_KEY) != 0)
-        return check_key(replay, "activity", key, out);
+        return check_key(replay, what, key, out);
     if (replay->turn == 0)
-        return broken(replay, -EINVAL, "activity: before the first tick");
+        return broken(replay, -EINVAL, "%s: before the first tick", what);
     *out = replay_keys_machine(&replay->keys);
     return *out ? 0 : no_memory(replay);
 }
@@ -147,7 +149,9 @@ static int put_read(struct replay *replay, const char *what, struct replay_key *
 static int take_read(struct replay *replay, const struct recording_line *line)
 {
     struct replay_key *key;
-    int err = check_key(replay, "read", line->read.key, &key);
+    int err = line->read.group == GROUP_BANDWIDTH
+                  ? check_any_key(replay, "read", line->read.key, &key)
+                  : check_key(replay, "read", line->read.key, &key);
     return err ? err : put_read(replay, "read", key, &line->read);
 }
 
@@ -164,7 +168,7 @@ static int take_activity(struct replay *replay, const struct recording_line *lin
         .values = {activity->cpu_time_ns},
     };
     struct replay_key *key;
-    int err = check_activity_key(replay, activity->key, &key);
+    int err = check_any_key(replay, "activity", activity->key, &key);
     return err ? err : put_read(replay, "activity", key, &read);
 }
 

@@ -31,7 +31,8 @@ static bool replay_check(struct source *source, enum scope_kind kind, enum group
                     group_descs[group].name, replay->machine.microarchitecture);
         return false;
     }
-    if (kind == SCOPE_CGROUP || (kind == SCOPE_MACHINE && group == GROUP_ACTIVITY) ||
+    if (kind == SCOPE_CGROUP ||
+        (kind == SCOPE_MACHINE && (group == GROUP_ACTIVITY || group == GROUP_BANDWIDTH)) ||
         (kind == SCOPE_UNIT && replay->n_units > 0) ||
         (kind == SCOPE_THREAD && replay->n_threads > 0))
         return true;

@@ -96,8 +96,8 @@ static double info(const struct allocation *allocation, const char *file, double
 {
     char path[64];
     uint64_t number;
-    snprintf(path, sizeof path, "fs/resctrl/info/%s", file);
-    if (fsroot_read_u64(allocation->env->fs, FSROOT_SYS, path, &number) || number == 0)
+    snprintf(path, sizeof path, "info/%s", file);
+    if (fsroot_read_u64(allocation->env->fs, FSROOT_RESCTRL, path, &number) || number == 0)
         return otherwise;
     return (double)number;
 }

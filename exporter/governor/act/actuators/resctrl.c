@@ -74,7 +74,7 @@ static int take_whole(struct resctrl *resctrl)
 int resctrl_open(const struct actuator_env *env, struct resctrl *out)
 {
     struct resctrl resctrl = {.env = env};
-    resctrl.root = fsroot_open(env->fs, FSROOT_SYS, "fs/resctrl", O_PATH | O_DIRECTORY);
+    resctrl.root = fsroot_open(env->fs, FSROOT_RESCTRL, "", O_PATH | O_DIRECTORY);
     if (resctrl.root < 0)
         return -ENODEV;
     int err = read_schemata(resctrl.root, &resctrl.schemata);

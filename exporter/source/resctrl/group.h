@@ -1,0 +1,66 @@
+/*
+ * One monitoring group: its files, and what they counted between two readings.
+ *
+ * Readings are judged. A number that falls is another RMID's, or has wrapped; one that grew by more
+ * than any memory moves is left from somebody else; both begin a new window. The first window of a
+ * group is dropped whole: for a while an RMID shows what its last group left behind.
+ */
+#ifndef IE_SOURCE_RESCTRL_GROUP_H
+#define IE_SOURCE_RESCTRL_GROUP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exporter/source/resctrl/domains.h"
+
+/* In the order of the group's roles. */
+enum mon_value {
+    MON_TOTAL_BYTES,
+    MON_LOCAL_BYTES,
+    MON_OCCUPANCY_BYTES, /* a level */
+    MON_CORE_ENERGY,     /* microjoules */
+    MON_STALLS,          /* cycles without a unit: of cores that wait for more than the L3 */
+    MON_CYCLES,          /* of cores that are not halted */
+    MON_VALUES
+};
+
+/* Domains, and CPUs that stand for them. */
+enum { MON_PLACES = 256, MON_ROWS = 128 };
+
+/* What one or several domains counted, those with the same first CPU. */
+struct mon_row {
+    int cpu;        /* -1: of all domains, since of one it is not known where it is */
+    uint32_t has;   /* bit v: some domain has a file of this value */
+    uint32_t known; /* bit v: of all of them, over the whole window; else value[v] is nothing */
+    uint64_t value[MON_VALUES]; /* of the window; of a level, now */
+};
+
+struct mon_place {
+    char directory[48]; /* below mon_data */
+    bool package;
+    size_t row;
+    uint64_t last[MON_VALUES];
+    uint32_t had; /* bits */
+};
+
+struct mon_group {
+    int fd; /* of mon_data (O_PATH); -1: closed */
+    bool gone;
+    unsigned readings; /* at most 2: the third is the first with a window */
+    uint64_t read_ns;
+    uint64_t window_ns; /* 0: there is no window */
+    size_t n_places, n_rows;
+    struct mon_place *places; /* owned */
+    struct mon_row *rows;     /* owned */
+};
+
+/* 'fd' is taken over, on failure, too. 0; -ENOENT: it has no domain; -ENOMEM; other -errno. */
+int mon_group_init(struct mon_group *group, int fd, const struct mon_domains *domains);
+void mon_group_close(struct mon_group *group);
+void mon_group_release(struct mon_group *group);
+
+/* 0, also with nothing known; -ESRCH: the group is gone; -EBADF: it is closed. 'now_ns' grows. */
+int mon_group_read(struct mon_group *group, uint64_t now_ns);
+
+#endif
