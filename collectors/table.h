@@ -20,6 +20,7 @@
     each(placement) \
     each(attribution) \
     each(lost_time) \
+    each(bandwidth) \
     each(imc_rpq) \
     COLLECTOR_OF_NVMM(each(pmm_rpq)) \
     each(amd_l3) \

@@ -16,7 +16,7 @@ int container_group_open(struct source_set *sources, struct collector_status *st
         .owner = owner,
     };
     int err = source_set_open(sources, &scope, group, handle, why);
-    if (err)
+    if (err && why->reason != REASON_NO_GROUPS) /* which is nobody's failure */
         status->open_failures[why->reason]++;
     return err;
 }

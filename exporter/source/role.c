@@ -120,7 +120,7 @@ enum {
 
 enum { IN_FLIGHT_INSTRUCTIONS = 1 << 2 };
 
-/* In the order of enum mon_value of source/resctrl. */
+/* In the order of enum mon_value. */
 #define MONITORED                                                                                  \
     ROLE_MBM_TOTAL_BYTES, ROLE_MBM_LOCAL_BYTES, ROLE_LLC_OCCUPANCY_BYTES,                          \
         ROLE_CORE_ENERGY_MICROJOULES, ROLE_LLC_MISS_STALL_CYCLES, ROLE_UNHALTED_CORE_CYCLES
@@ -257,8 +257,8 @@ const struct group_desc group_descs[GROUP_COUNT] = {
                       .roles = {ROLE_ENTITLED_NS, ROLE_QUOTA_NS, ROLE_CPU_SET, ROLE_MEMORY_BYTES,
                                 ROLE_MEMORY_LIMIT_BYTES},
                       .required = 1 << 2},
-    [GROUP_BANDWIDTH] = {.name = "bandwidth", .n = 6, .roles = {MONITORED}},
-    [GROUP_POD_BANDWIDTH] = {.name = "pod_bandwidth", .n = 6, .roles = {MONITORED}},
+    [GROUP_BANDWIDTH] = {.name = "bandwidth", .n = MON_VALUES, .roles = {MONITORED}},
+    [GROUP_POD_BANDWIDTH] = {.name = "pod_bandwidth", .n = MON_VALUES, .roles = {MONITORED}},
 };
 
 const char *role_name(enum role role)

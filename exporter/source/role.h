@@ -154,6 +154,17 @@ enum group {
     GROUP_COUNT
 };
 
+/* Of GROUP_BANDWIDTH and GROUP_POD_BANDWIDTH, in the order of their roles. */
+enum mon_value {
+    MON_TOTAL_BYTES,
+    MON_LOCAL_BYTES,
+    MON_OCCUPANCY_BYTES, /* a level */
+    MON_CORE_ENERGY,     /* microjoules */
+    MON_STALLS,          /* cycles in which a core waited for what missed the L3 */
+    MON_CYCLES,          /* in which it was not halted */
+    MON_VALUES
+};
+
 enum { GROUP_MAX_ROLES = 13 };
 
 struct group_desc {

@@ -13,17 +13,7 @@
 #include <stdint.h>
 
 #include "exporter/source/resctrl/domains.h"
-
-/* In the order of the group's roles. */
-enum mon_value {
-    MON_TOTAL_BYTES,
-    MON_LOCAL_BYTES,
-    MON_OCCUPANCY_BYTES, /* a level */
-    MON_CORE_ENERGY,     /* microjoules */
-    MON_STALLS,          /* cycles without a unit: of cores that wait for more than the L3 */
-    MON_CYCLES,          /* of cores that are not halted */
-    MON_VALUES
-};
+#include "exporter/source/role.h"
 
 /* Domains, and CPUs that stand for them. */
 enum { MON_PLACES = 256, MON_ROWS = 128 };
