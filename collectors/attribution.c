@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "collectors/attribution/headline.h"
+#include "collectors/attribution/moved/moved.h"
 #include "collectors/attribution/page.h"
 #include "collectors/attribution/rates.h"
 #include "collectors/attribution/show.h"
@@ -59,6 +60,7 @@ struct attribution {
     struct lanes lanes;
     struct attribution_clock machine; /* CPU time of all that runs; may not be open */
     struct traffic_total total;       /* the traffic of all that runs; where activity is traffic */
+    struct moved moved;               /* the same by monitoring groups */
     struct board *board;
     struct attribution_scratch *scratch;
     struct verdict verdict; /* as at the start */
@@ -192,6 +194,32 @@ static void look_elsewhere(struct attribution *self)
     self->prior_failed = failed;
 }
 
+/* Monitoring groups came, or are gone: what was learned of the other activity says nothing of this
+ * one, and every node begins anew. */
+static void change_activity(struct attribution *self)
+{
+    struct attribution_context *in = &self->in;
+    size_t n = in->nodes.n;
+    if (!self->moved.in || self->moved.wanted == in->by_groups)
+        return;
+    in->traffic = in->by_groups = self->moved.wanted;
+    log_info(in->env.log, "attribution", "by %s from now on",
+             in->by_groups ? "what monitoring groups say that containers move" : "CPU time");
+    for (in->nodes.n = 0; in->nodes.n < n; in->nodes.n++) {
+        struct attribution_node **node = &in->node[in->nodes.n];
+        int number = (*node)->number;
+        attribution_node_free(*node);
+        *node = NULL;
+        if (attribution_node_new(number, in->traffic, &in->families, NULL, node) != 0) {
+            log_error(in->env.log, "attribution", "out of memory: NUMA node %d is not watched",
+                      number);
+            break;
+        }
+    }
+    for (size_t i = in->nodes.n; i < n; i++)
+        attribution_node_free(in->node[i]);
+}
+
 static void attribution_reconcile(void *opaque, const struct container_diff *diff)
 {
     struct attribution *self = opaque;
@@ -200,6 +228,8 @@ static void attribution_reconcile(void *opaque, const struct container_diff *dif
         self->in.status->verdict = self->verdict;
     attribution_lanes_nest(&self->lanes, diff);
     look_elsewhere(self);
+    moved_open(&self->moved, &self->lanes);
+    change_activity(self);
     for (; self->n_wanted > 0; self->n_wanted--)
         if (add_node(self, self->wanted[self->n_wanted - 1], -1) != 0)
             log_error(log, "attribution", "out of memory: NUMA node %d is not watched",
@@ -287,11 +317,71 @@ static void take_reads(struct attribution *self, const struct tick *tick)
         }
 }
 
+/* The ticks up to the one in which the groups were read. */
+static void take_noted(struct attribution *self)
+{
+    struct moved *moved = &self->moved;
+    for (unsigned k = 0; k < moved->n; k++) {
+        moved_seat(moved, &self->lanes, k);
+        for (size_t i = 0; i < self->in.nodes.n; i++) {
+            struct attribution_node *node = self->in.node[i];
+            double everybody = NAN, seconds = moved->latency_seconds[i][k];
+            bool counted = moved_everybody(moved, i, &everybody);
+            attribution_node_measure(node, counted, everybody);
+            if (isnan(seconds))
+                attribution_node_miss(node, &moved->tick[k]);
+            else if (attribution_node_take(node, &moved->tick[k], seconds, NAN, self->scratch))
+                self->in.status->wants_reconcile = true;
+        }
+    }
+}
+
+/* What waits is known each tick; what the others moved, of the last window. */
+static void take_moved(struct attribution *self, const struct tick *tick, bool read)
+{
+    take_reads(self, tick);
+    if (read)
+        take_noted(self);
+    moved_seat(&self->moved, &self->lanes, MOVED_TICKS);
+    if (victims_take(&self->in, &self->lanes, tick))
+        self->in.status->wants_reconcile = true;
+    for (size_t i = 0; i < self->in.nodes.n && !read; i++)
+        attribution_node_miss(self->in.node[i], tick);
+}
+
+/* For ticks that are taken later. True: they can be now. */
+static bool note(struct attribution *self, const struct tick *tick,
+                 const struct probe_reading *bursts, size_t n)
+{
+    double latency[ATTRIBUTION_NODES];
+    bool any = false;
+    for (size_t i = 0; i < ATTRIBUTION_NODES; i++) {
+        latency[i] = NAN;
+        if (i < self->in.nodes.n)
+            any |= probe_latency(bursts, n, self->in.node[i]->number, self->in.node[i]->number,
+                                 &latency[i]);
+    }
+    if (self->in.by_groups)
+        self->ticks_without_latency = any ? 0 : self->ticks_without_latency + 1;
+    moved_note(&self->moved, &self->lanes, tick, latency);
+    return moved_read(&self->moved, &self->lanes);
+}
+
 static void take_readings(struct attribution *self, const struct tick *tick,
                           const struct probe_reading *bursts, size_t n)
 {
     double host[ATTRIBUTION_NODES], seconds;
-    bool host_known = !self->in.traffic && read_host(self, tick, host), any = false;
+    bool clocks = attribution_has_clocks(&self->in), any = false;
+    bool host_known = clocks && read_host(self, tick, host);
+    bool read = note(self, tick, bursts, n);
+    if (self->in.by_groups)
+        take_moved(self, tick, read);
+    if (read)
+        moved_begin(&self->moved);
+    if (self->moved.in && self->moved.wanted != self->in.by_groups)
+        self->in.status->wants_reconcile = true;
+    if (self->in.by_groups)
+        return;
     rates_share(&self->in, &self->lanes);
     take_reads(self, tick);
     if (self->in.traffic)
@@ -318,6 +408,7 @@ static void close_ended(struct attribution *self)
         if (!lane || !lane->ending || !attribution_lane_is_open(lane))
             continue;
         attribution_lane_close(&self->in, lane);
+        moved_close(&self->moved, lane);
         attribution_lane_leave(&self->in, lane);
         lanes_closed_one(&self->lanes, self->in.status);
         for (size_t k = 0; k < self->in.nodes.n; k++)
@@ -376,6 +467,7 @@ static int attribution_collect(void *opaque, const struct tick *tick)
     meet_probes(self, bursts, n);
     int err = read_lanes(self, tick);
     take_readings(self, tick, bursts, n);
+    self->in.status->wants_reconcile |= moved_wants(&self->moved, &self->lanes, tick);
     close_ended(self);
     forget_workloads(self, tick);
     judge(self);
@@ -406,6 +498,7 @@ static void attribution_stop(void *opaque)
     struct attribution *self = opaque;
     if (!self)
         return;
+    moved_release(&self->moved);
     lanes_release(&self->lanes);
     if (self->machine.handle)
         source_set_close(self->in.env.sources, self->machine.handle);
@@ -496,6 +589,10 @@ static void choose_activity(struct attribution *self)
         self->in.counted = 1u << ATTRIBUTION_TRAFFIC;
     else
         self->in.counted = count_clocks(self->in.env.sources, &why);
+    if (!self->in.traffic)
+        moved_init(&self->moved, &self->in);
+    self->in.by_groups = self->moved.wanted;
+    self->in.traffic |= self->in.by_groups;
     if (flags->traffic && !self->in.traffic)
         log_warn(self->in.env.log, "attribution", "by CPU time, since traffic is not counted: %s",
                  why.words);
@@ -526,10 +623,10 @@ static int attribution_start(const struct collector_env *env, struct collector_s
         attribution_stop(self);
         return err;
     }
-    if (self->in.traffic)
-        traffic_total_open(&self->total, env);
-    else
+    if (attribution_has_clocks(&self->in))
         open_machine(self);
+    else
+        traffic_total_open(&self->total, env);
     *out = self;
     return 0;
 }

@@ -183,13 +183,13 @@ class Checker:
                 self.problem("includes", path, f"<{name}>: {library} does not link {item}")
 
     def check_names(self, path, text):
-        """Four names are also those of a source, a group, a recording's truth, a PMU: in source/."""
+        """Five names are also those of a source, groups, a recording's truth, a PMU: in source/."""
         if path.parts[0] != "exporter":
             return
         code = re.sub(r"^\s*#\s*include.*$", "", text, flags=re.MULTILINE)  # check_private's
         for name in sorted(self.collectors):
             word = rf"\b{name}\b"
-            if name in ("probe", "pmm_rpq", "slowdown", "amd_l3"):
+            if name in ("probe", "pmm_rpq", "slowdown", "amd_l3", "bandwidth"):
                 if path.parts[1] == "source":
                     continue
                 word = f'"{name}"'

@@ -104,7 +104,7 @@ static void *lane_make(void *collector, const struct container *container)
  * where another was. */
 static bool may_tell(const struct attribution_context *self, int i, bool recorded)
 {
-    bool basic = attribution_clock_group[i] == GROUP_CPI && !self->traffic;
+    bool basic = attribution_clock_group[i] == GROUP_CPI && attribution_has_clocks(self);
     return (self->counted >> i & 1) || (recorded && basic);
 }
 
@@ -140,7 +140,7 @@ static void lane_name(void *collector, void *opaque)
     struct labelset *labels = container_labels_get(self->env.labels, lane->container);
     if (lane->workload < 0 || !workloads_has_name(&self->workloads, (uint32_t)lane->workload))
         join_by_name(self, lane);
-    if (self->traffic || lane->cpu_series || !labels)
+    if (!attribution_has_clocks(self) || lane->cpu_series || !labels)
         return;
     int err = series_new(self->families.at[A_CPUS], labels, NULL, 0, &lane->cpu_series);
     if (err)
@@ -172,6 +172,7 @@ static void lane_free(void *collector, void *opaque)
     struct attribution_context *self = collector;
     struct attribution_lane *lane = opaque;
     attribution_lane_close(self, lane);
+    source_set_close(self->env.sources, lane->moved.handle);
     attribution_lane_leave(self, lane);
     series_free(lane->wait_series);
     series_free(lane->cpu_series);

@@ -24,6 +24,7 @@ struct attribution_context {
     struct attribution_families families;
     struct workloads workloads;
     bool traffic;     /* activity is traffic, not CPU time */
+    bool by_groups;   /* of monitoring groups, while CPU time is read as well (moved/moved.h) */
     uint32_t counted; /* bit i: groups of clock i are opened here */
     struct activity_nodes nodes;
     struct attribution_node *node[ATTRIBUTION_NODES]; /* of nodes.at */
@@ -38,6 +39,23 @@ struct attribution_clock {
     uint64_t last_mono_ns; /* where its current window began */
 };
 
+/* Whether clocks are read, so that what is read of a lane is CPU time. */
+static inline bool attribution_has_clocks(const struct attribution_context *self)
+{
+    return !self->traffic || self->by_groups;
+}
+
+enum { MOVED_TICKS = 64 };
+
+/* What a monitoring group says of a container (moved/moved.h). */
+struct attribution_moved {
+    group_handle handle;     /* 0: not open */
+    bool pods;               /* it is its pod's */
+    bool known;              /* in the last window */
+    struct activity lines;   /* of that one, per second */
+    float cpus[MOVED_TICKS]; /* in the ticks of the present one; NaN: not read */
+};
+
 struct attribution_lane {
     const struct container *container;
     size_t path_len;
@@ -49,6 +67,8 @@ struct attribution_lane {
     bool read;             /* in this tick */
     bool read_once;        /* ever: then usage is that of the last time */
     struct activity usage; /* of its descendants as well */
+
+    struct attribution_moved moved;
 
     /* What it makes others wait, on all nodes (victims.h). */
     bool has_inner;             /* others inside of it are counted */

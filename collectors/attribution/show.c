@@ -46,7 +46,7 @@ void attribution_show(const struct attribution_context *self, const struct lanes
 {
     if (!self->env.live)
         return;
-    for (size_t i = 0; i < lanes->n && !self->traffic; i++) {
+    for (size_t i = 0; i < lanes->n && attribution_has_clocks(self); i++) {
         const struct attribution_lane *lane = lanes_at(lanes, i);
         if (lane && lane->read)
             live_put(self->env.live, lane->container, LIVE_CPUS, lane->usage.all);

@@ -4,7 +4,7 @@
 #ifndef IE_COLLECTORS_BANDWIDTH_SERIES_H
 #define IE_COLLECTORS_BANDWIDTH_SERIES_H
 
-#include "collectors/parts/bandwidth_window.h"
+#include "exporter/source/bandwidth_window.h"
 #include "exporter/store/store.h"
 
 /* Whose they are. A pod's are among the containers', with no container's name. */

@@ -28,6 +28,7 @@ static int setup(void **state)
 {
     struct rig *rig = malloc(sizeof *rig);
     rig_init(rig, &bandwidth_collector);
+    rig->fake.lacks = 0;
     rig->facts.machine.sockets = 2;
     machine_place_cpu(&rig->facts.machine, 0, 0);
     machine_place_cpu(&rig->facts.machine, 1, 1);

@@ -169,7 +169,9 @@ static const struct source_ops ops = {
 
 void fake_source_init(struct fake_source *fake)
 {
-    *fake = (struct fake_source){.source.ops = &ops, .open_error_of = GROUP_COUNT};
+    *fake = (struct fake_source){.source.ops = &ops,
+                                 .lacks = 1u << GROUP_BANDWIDTH | 1u << GROUP_POD_BANDWIDTH,
+                                 .open_error_of = GROUP_COUNT};
 }
 
 /* One that was never used, or, where there is none, one that was closed. */

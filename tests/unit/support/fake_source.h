@@ -50,11 +50,11 @@ struct fake_source {
     struct sampling sampling[ACCESS_KINDS];
     struct verdict sampled[ACCESS_KINDS]; /* REASON_OK: this kind of access is sampled */
     struct verdict check;                 /* REASON_OK: everything works, perhaps with words */
-    uint32_t lacks;                       /* bit g: there are no events for the group here */
-    struct verdict open_error;            /* REASON_OK: opening works */
-    enum group open_error_of;             /* this group's only; GROUP_COUNT after init: of all */
-    const char *open_error_key;           /* this key's only; NULL: of all */
-    int open_errno;                       /* what it fails with; 0: -EMFILE */
+    uint32_t lacks; /* bit g: the group is not here; after init nobody's monitoring groups */
+    struct verdict open_error;  /* REASON_OK: opening works */
+    enum group open_error_of;   /* this group's only; GROUP_COUNT after init: of all */
+    const char *open_error_key; /* this key's only; NULL: of all */
+    int open_errno;             /* what it fails with; 0: -EMFILE */
     int begin_error;
     uint64_t unread; /* intervals */
 };

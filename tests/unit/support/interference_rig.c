@@ -18,12 +18,9 @@ static struct fake_group *clock_of(struct rig *rig, const char *name)
     return group;
 }
 
-int interference_setup(void **state)
-{
-    return interference_setup_with(state, NULL, 0);
-}
+static const uint32_t monitoring_groups = 1u << GROUP_BANDWIDTH | 1u << GROUP_POD_BANDWIDTH;
 
-int interference_setup_with(void **state, const char *flag, uint32_t lacks)
+static int start(void **state, const char *flag, uint32_t lacks)
 {
     struct rig *rig = malloc(sizeof *rig);
     rig_init(rig, &attribution_collector);
@@ -39,6 +36,21 @@ int interference_setup_with(void **state, const char *flag, uint32_t lacks)
     seed = 1;
     *state = rig;
     return 0;
+}
+
+int interference_setup(void **state)
+{
+    return interference_setup_with(state, NULL, 0);
+}
+
+int interference_setup_with(void **state, const char *flag, uint32_t lacks)
+{
+    return start(state, flag, lacks | monitoring_groups);
+}
+
+int interference_setup_with_groups(void **state)
+{
+    return start(state, NULL, 0);
 }
 
 void interference_clocks(struct rig *rig, const char *name)

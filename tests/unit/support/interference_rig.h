@@ -23,6 +23,8 @@ enum { INTERFERENCE_RIG_CPUS = 4 };
 int interference_setup(void **state);
 /* The same with a flag, and on a machine that lacks some groups, bit by bit. */
 int interference_setup_with(void **state, const char *flag, uint32_t lacks);
+/* On a machine on which others may have made monitoring groups. */
+int interference_setup_with_groups(void **state);
 
 /* The CPU time of this one is known from the group activity only. */
 void interference_clocks(struct rig *rig, const char *name);

@@ -2,8 +2,8 @@
  * What a monitoring group counted between two readings (GROUP_BANDWIDTH, GROUP_POD_BANDWIDTH). Not
  * window.h's: of its values one is a level, and each is known or not by itself.
  */
-#ifndef IE_COLLECTORS_PARTS_BANDWIDTH_WINDOW_H
-#define IE_COLLECTORS_PARTS_BANDWIDTH_WINDOW_H
+#ifndef IE_SOURCE_BANDWIDTH_WINDOW_H
+#define IE_SOURCE_BANDWIDTH_WINDOW_H
 
 #include "exporter/source/open_groups.h"
 

@@ -1,4 +1,4 @@
-#include "collectors/parts/bandwidth_window.h"
+#include "exporter/source/bandwidth_window.h"
 
 /* The source's totals go on also where a value is not known, so that the earlier ones hold. In a
  * recording a row that has no line stands still. */

@@ -1,0 +1,240 @@
+/*
+ * Who is named by what monitoring groups say that containers move: hogs whose CPU time says
+ * nothing, also where they would frame another; pods that share a group; the host; groups that come
+ * and go.
+ */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "collectors/attribution/lane.h"
+#include "collectors/table.h"
+#include "tests/unit/support/interference_rig.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+enum { PERIOD = 5 };
+
+static struct fake_group *group_of(struct rig *rig, const char *name, enum group group)
+{
+    struct fake_group *made = fake_group(&rig->fake, name, group);
+    made->cpus = 1;
+    made->present = 1u << MON_TOTAL_BYTES | 1u << MON_LOCAL_BYTES | 1u << MON_OCCUPANCY_BYTES;
+    return made;
+}
+
+static void make(struct rig *rig, const char *name)
+{
+    interference_container(rig, name);
+    group_of(rig, name, GROUP_BANDWIDTH);
+}
+
+static void adds(struct fake_group *group, double lines)
+{
+    fake_group_run(group, 0, SECOND_NS);
+    fake_group_add(group, 0, ROLE_MBM_TOTAL_BYTES, (uint64_t)(64 * lines));
+    fake_group_add(group, 0, ROLE_MBM_LOCAL_BYTES, (uint64_t)(64 * lines));
+}
+
+/* So many lines in the next second, on a whole CPU. */
+static void use(struct rig *rig, const char *name, int cpu, double cpus, double lines)
+{
+    interference_run(rig, name, cpu, cpus);
+    adds(group_of(rig, name, GROUP_BANDWIDTH), lines);
+    adds(group_of(rig, "host", GROUP_BANDWIDTH), lines);
+}
+
+/* Groups are read in every fifth tick only. */
+static void tick(struct rig *rig, double latency_ns)
+{
+    bool due = (rig->tick.number + 1) % PERIOD == 0;
+    for (size_t i = 0; i < rig->fake.n_groups; i++) {
+        struct fake_group *group = &rig->fake.groups[i];
+        if (group->group == GROUP_BANDWIDTH || group->group == GROUP_POD_BANDWIDTH)
+            group->no_reading = !due;
+    }
+    interference_burst(rig, 0, latency_ns);
+    assert_int_equal(rig_tick(rig), 0);
+}
+
+static bool is_named(struct rig *rig, const char *label)
+{
+    return !isnan(rig_value(rig, CAUSED, label));
+}
+
+static bool by_traffic(struct rig *rig)
+{
+    json_t *root, *domain = interference_page(rig, 0, &root);
+    bool traffic = strcmp(json_string_value(json_object_get(domain, "basis")), "traffic") == 0;
+    json_decref(root);
+    return traffic;
+}
+
+/* A hog that stores, or is prefetched, whatever: it moves lines while it is on, and spins else. */
+static void a_hog_that_never_sleeps(void **state)
+{
+    struct rig *rig = *state;
+    make(rig, "hog");
+    make(rig, "compute");
+    int named = 0, hurting = 0;
+    double last = NAN;
+    for (uint64_t i = 0; i < 400; i++) {
+        double on = i > 40 ? interference_square(i, 20, 23, 0) : 0;
+        use(rig, "hog", 1, 1, 1e8 * on + 1e4);
+        use(rig, "compute", 2, interference_square(i, 17, 14, 5), 1e4);
+        tick(rig, 100 * exp(0.3 * on) * interference_noise(0.015));
+        assert_false(is_named(rig, "container=\"compute\""));
+        named += i > 120 && is_named(rig, "container=\"hog\"");
+        hurting += i > 120 && on > 0;
+        if (is_named(rig, "container=\"hog\""))
+            last = rig_value(rig, CAUSED, "container=\"hog\"");
+    }
+    assert_true(by_traffic(rig));
+    assert_true(named > hurting * 7 / 10);
+    assert_true(last > 24e-9 && last < 45e-9); /* 35 are true */
+}
+
+/* Who always uses a whole CPU, and streams in step with an innocent, or nearly so: by CPU time the
+ * innocent was named in each of these. */
+static void who_would_frame_another(void **state)
+{
+    static const struct {
+        unsigned on, off, shift;
+        double innocent;
+    } cases[12] = {
+        {20, 20, 0, 1e4}, {20, 30, 0, 1e4}, {35, 25, 0, 1e4}, {60, 60, 0, 1e4},
+        {20, 23, 1, 1e5}, {30, 31, 1, 1e5}, {40, 33, 2, 1e5}, {12, 13, 0, 1e5},
+        {20, 20, 0, 2e6}, {25, 45, 0, 2e6}, {50, 41, 1, 2e6}, {16, 27, 2, 2e6},
+    };
+    int right = 0;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct rig *rig = *state;
+        int spinner = 0, innocent = 0;
+        make(rig, "spinner");
+        make(rig, "innocent");
+        for (uint64_t i = 0; i < 900; i++) {
+            double on = i > 60 ? interference_square(i, cases[c].on, cases[c].off, 0) : 0;
+            double seen =
+                i > 60 ? interference_square(i, cases[c].on, cases[c].off, cases[c].shift) : 0;
+            use(rig, "spinner", 1, 1, 1e8 * on + 1e4);
+            use(rig, "innocent", 2, seen, cases[c].innocent * seen);
+            tick(rig, 100 * exp(0.2 * on) * interference_noise(0.015));
+            spinner += is_named(rig, "container=\"spinner\"");
+            innocent += is_named(rig, "container=\"innocent\"");
+        }
+        if (spinner < 100 || innocent > 0)
+            print_message("case %zu: spinner named in %d ticks, innocent in %d\n", c, spinner,
+                          innocent);
+        right += spinner >= 100 && innocent == 0;
+        rig_teardown(state);
+        interference_setup_with_groups(state);
+    }
+    assert_int_equal(right, 12);
+}
+
+/* Two containers of a pod, one group: what it moved is shared out by CPU time. */
+static void a_pod_with_one_group(void **state)
+{
+    struct rig *rig = *state;
+    static const char *const names[] = {"worker", "sidecar"};
+    verdict_set(&rig->fake.open_error, REASON_NO_GROUPS, "none");
+    rig->fake.open_error_of = GROUP_BANDWIDTH;
+    rig->fake.open_errno = ENOENT;
+    for (int k = 0; k < 2; k++) {
+        interference_clocks(rig, names[k]);
+        group_of(rig, names[k], GROUP_POD_BANDWIDTH);
+        struct container *container = rig_unnamed(rig, names[k]);
+        container->pod_uid = "uid";
+        container->path = k ? "/pod/sidecar" : "/pod/worker";
+        rig_name(rig, container);
+    }
+    const struct attribution_context *in = rig->collector;
+    for (uint64_t i = 0; i < 60; i++) {
+        interference_run(rig, "worker", 1, 0.9);
+        interference_run(rig, "sidecar", 2, 0.3);
+        for (int k = 0; k < 2; k++) /* the same group */
+            adds(group_of(rig, names[k], GROUP_POD_BANDWIDTH), 4e7);
+        tick(rig, 100 * interference_noise(0.015));
+    }
+    assert_true(by_traffic(rig));
+    const struct attribution_node *node = in->node[0];
+    assert_true(fabs(node->seats[0].rate - 3e7) < 1e5);
+    assert_true(fabs(node->seats[1].rate - 1e7) < 1e5);
+}
+
+/* What the containers do not move somebody else does, who is not monitored. */
+static void the_host(void **state)
+{
+    struct rig *rig = *state;
+    make(rig, "calm");
+    double host = 0;
+    for (uint64_t i = 0; i < 500; i++) {
+        double on = i > 60 ? interference_square(i, 20, 23, 0) : 0;
+        use(rig, "calm", 1, 1, 2e6);
+        adds(group_of(rig, "host", GROUP_BANDWIDTH), 1e8 * on);
+        group_of(rig, "host", GROUP_BANDWIDTH)->enabled_ns[0] -= SECOND_NS;
+        group_of(rig, "host", GROUP_BANDWIDTH)->running_ns[0] -= SECOND_NS;
+        tick(rig, 100 * exp(0.3 * on) * interference_noise(0.015));
+        assert_false(is_named(rig, "container=\"calm\""));
+        if (i > 300 && on > 0)
+            host = fmax(host, rig_value(rig, EXCESS, "by=\"host\""));
+    }
+    assert_true(by_traffic(rig));
+    assert_true(host > 15e-9);
+}
+
+/* By CPU time as long as most of it is in no group; back to it when groups are gone. */
+static void groups_come_and_go(void **state)
+{
+    struct rig *rig = *state;
+    make(rig, "a");
+    make(rig, "b");
+    struct fake_group *a = group_of(rig, "a", GROUP_BANDWIDTH);
+    for (int i = 0; i < 40; i++) { /* 'b' has a group that says nothing */
+        use(rig, "a", 1, 0.5, 1e6);
+        interference_run(rig, "b", 2, 1);
+        group_of(rig, "b", GROUP_BANDWIDTH)->present = 0;
+        fake_group_run(fake_group(&rig->fake, "b", GROUP_BANDWIDTH), 0, SECOND_NS);
+        fake_group(&rig->fake, "b", GROUP_BANDWIDTH)->present = 1u << MON_LOCAL_BYTES;
+        tick(rig, 100 * interference_noise(0.015));
+    }
+    assert_false(by_traffic(rig));
+    for (int i = 0; i < 20; i++) {
+        use(rig, "a", 1, 0.5, 1e6);
+        use(rig, "b", 2, 1, 1e5);
+        tick(rig, 100 * interference_noise(0.015));
+    }
+    assert_true(by_traffic(rig));
+    assert_true(rig_value(rig, READINGS, "") >= 5);
+    a->read_error = -ESRCH;
+    fake_group(&rig->fake, "b", GROUP_BANDWIDTH)->read_error = -ESRCH;
+    verdict_set(&rig->fake.open_error, REASON_NO_GROUPS, "none");
+    rig->fake.open_error_of = GROUP_BANDWIDTH;
+    for (int i = 0; i < 130; i++) {
+        interference_run(rig, "a", 1, 0.5);
+        interference_run(rig, "b", 2, 1);
+        tick(rig, 100 * interference_noise(0.015));
+    }
+    assert_false(a->open);
+    assert_false(by_traffic(rig));
+    assert_true(rig_value(rig, READINGS, "") >= 1);
+}
+
+#define TEST(name)                                                                                 \
+    cmocka_unit_test_setup_teardown(name, interference_setup_with_groups, rig_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_hog_that_never_sleeps), TEST(who_would_frame_another),
+        TEST(a_pod_with_one_group),    TEST(the_host),
+        TEST(groups_come_and_go),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
