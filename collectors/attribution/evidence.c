@@ -387,6 +387,9 @@ void evidence_commit(struct ledger *ledger, struct ledger_episode *e)
         j.factor = fmin(most_while_learning, j.factor);
     w->evidence = (float)fmin(most_evidence, fmax(least_evidence, (double)w->evidence + j.factor));
     e->factor = w->evidence - before;
+    if (!j.waits)
+        one_of_learn(ledger, e,
+                     &(struct one_of_news){members.n == 1, j.factor, j.own.effect, j.own.se});
     w->episodes++;
     w->largest = fmaxf(w->largest, fabsf(e->size));
     if (j.factor > 0) {

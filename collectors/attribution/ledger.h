@@ -118,7 +118,8 @@ struct ledger_group {
     float active[LEDGER_MEMBERS]; /* activity when the group was made, above what it was before */
     float effect, se;             /* of the one, log latency */
     float effect_now;
-    float level; /* log latency before it began; 0: not known */
+    float level;   /* log latency before it began; 0: not known */
+    uint64_t made; /* reading */
 };
 
 struct ledger {

@@ -6,6 +6,8 @@
 
 static const double explained = 0.8, one_alone = 0.95, least_share = 0.08;
 static const double least_effect = 0.06, kept_effect = 0.02;
+/* What a jump does to the latency goes with its size only about. */
+static const double in_proportion = 0.3;
 
 void one_of_add(struct one_of *m, uint32_t workload, double factor, double weight, double size)
 {
@@ -47,10 +49,25 @@ void one_of_end(struct one_of *m, double apart, double effect, double se)
     m->se = se;
 }
 
-static double above(const struct ledger *ledger, uint32_t workload)
+/* Nobody of them has what their shares leave of 1. */
+static void reweigh(struct ledger_group *g, unsigned member, double factor)
 {
-    const struct ledger_workload *w = &ledger->at[workload];
-    return fmax(0, w->now - (double)w->before);
+    double sum = 1 + (double)g->share[member] * (exp(factor) - 1);
+    g->share[member] *= (float)exp(factor);
+    for (unsigned i = 0; i < g->n; i++)
+        g->share[i] = (float)((double)g->share[i] / sum);
+}
+
+static bool is_sure(struct ledger *ledger, const struct ledger_group *g)
+{
+    for (unsigned i = 0; i < g->n; i++) {
+        struct ledger_workload *w = &ledger->at[g->workload[i]];
+        if ((double)g->share[i] < one_alone)
+            continue;
+        w->evidence = fmaxf(w->evidence, (float)ledger_evidence(w, (double)g->share[i]));
+        return true;
+    }
+    return false;
 }
 
 static bool has(const struct ledger_group *g, uint32_t workload)
@@ -66,6 +83,39 @@ static void remove_group(struct ledger *ledger, unsigned i)
     ledger->n_groups--;
     memmove(&ledger->group[i], &ledger->group[i + 1],
             (ledger->n_groups - i) * sizeof *ledger->group);
+}
+
+/* ln of the likelihood of what the latency did if it is this one, over that if it is none. */
+static double factor_of(const struct ledger_group *g, unsigned member,
+                        const struct ledger_episode *e, const struct one_of_news *news)
+{
+    if (!news->alone)
+        return news->factor;
+    double whole = (double)g->effect, active = (double)g->active[member];
+    double expected = active > 0 ? whole * fmin(1, fabs((double)e->size) / active) : 0;
+    double error = hypot(news->se, in_proportion * whole);
+    return expected * (2 * news->effect - expected) / (2 * error * error);
+}
+
+void one_of_learn(struct ledger *ledger, const struct ledger_episode *episode,
+                  const struct one_of_news *news)
+{
+    for (unsigned i = ledger->n_groups; i-- > 0;) {
+        struct ledger_group *g = &ledger->group[i];
+        if (episode->jump[0].at <= g->made)
+            continue;
+        for (unsigned k = 0; k < g->n; k++)
+            if (g->workload[k] == episode->workload)
+                reweigh(g, k, factor_of(g, k, episode, news));
+        if (is_sure(ledger, g))
+            remove_group(ledger, i);
+    }
+}
+
+static double above(const struct ledger *ledger, uint32_t workload)
+{
+    const struct ledger_workload *w = &ledger->at[workload];
+    return fmax(0, w->now - (double)w->before);
 }
 
 /* How many of the first explain enough; 0: nobody does, or one alone. */
@@ -88,7 +138,8 @@ void one_of_resolve(struct ledger *ledger, uint32_t workload)
 
 void one_of_keep(struct ledger *ledger, const struct one_of *m)
 {
-    struct ledger_group group = {.n = members(m), .effect = (float)m->effect, .se = (float)m->se};
+    struct ledger_group group = {
+        .n = members(m), .effect = (float)m->effect, .se = (float)m->se, .made = ledger->readings};
     if (group.n == 0 || m->effect < least_effect)
         return;
     for (unsigned k = 0; k < group.n; k++)

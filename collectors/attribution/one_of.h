@@ -32,6 +32,18 @@ void one_of_keep(struct ledger *ledger, const struct one_of *members);
 /* It is known of one that it was this one: those who were suspected with it no longer are. */
 void one_of_resolve(struct ledger *ledger, uint32_t workload);
 
+/* What an episode of one of them says, a while after they began together. */
+struct one_of_news {
+    bool alone;        /* nobody else jumped about then */
+    double factor;     /* ln of its Bayes factor, within what one episode may count */
+    double effect, se; /* by how much the latency moved with it, in its logarithm */
+};
+
+/* If it is the one, that is its part of what the group does: who ends, and memory stays as slow, was
+ * not. If only one is left to be it, he is. */
+void one_of_learn(struct ledger *ledger, const struct ledger_episode *episode,
+                  const struct one_of_news *news);
+
 /* What the groups' effects are now. Those of which somebody is named, or that have ended, are no
  * longer groups. After the answers about workloads. */
 void one_of_answer(struct ledger *ledger);

@@ -41,6 +41,11 @@ void ledger_expect(struct ledger *ledger, size_t workload, double probability)
     ledger->at[workload].elsewhere = (float)log(odds / prior_odds);
 }
 
+double ledger_evidence(const struct ledger_workload *workload, double probability)
+{
+    return log(probability / (1 - probability) / prior_odds) - (double)workload->elsewhere;
+}
+
 bool ledger_knows(const struct ledger *ledger)
 {
     return ledger->restored || ledger->readings > LEDGER_LEARNING;

@@ -45,5 +45,7 @@ double ledger_past_evidence(const struct ledger *ledger, uint32_t workload);
 
 /* That it makes memory slow, of what these logarithms of Bayes factors add up to. */
 double ledger_probability(const struct ledger_workload *workload, double evidence);
+/* What has to add up to that. */
+double ledger_evidence(const struct ledger_workload *workload, double probability);
 
 #endif

@@ -226,6 +226,36 @@ static void what_others_found_is_a_beginning(void **state)
     node_free(node);
 }
 
+/* Memory stays as slow when the others end. One who does less, but goes on, may do as much harm. */
+static void it_is_the_one_who_goes_on(void **state)
+{
+    (void)state;
+    struct node *node = node_new(3, 0.02);
+    run(node, 600, 0);
+    node->x[A] = node->x[C] = 1;
+    node->x[B] = 0.7;
+    run(node, 300, 0.26);
+    assert_int_equal(ledger_groups(&node->ledger), 1);
+    assert_int_equal(node->ledger.group[0].n, 3);
+    node->x[B] = 0;
+    run(node, 60, 0.26);
+    assert_int_equal(ledger_groups(&node->ledger), 1);
+    assert_false(anybody_else(node, ALL));
+    node->x[C] = 0.6;
+    run(node, 60, 0.26);
+    assert_false(anybody_else(node, ALL));
+    node->x[C] = 1;
+    run(node, 60, 0.26);
+    node->x[C] = 0;
+    run(node, 60, 0.26);
+    assert_int_equal(ledger_groups(&node->ledger), 0);
+    assert_true(of(node, A)->named);
+    assert_false(anybody_else(node, A));
+    run(node, 3600, 0.26);
+    assert_true(of(node, A)->named);
+    node_free(node);
+}
+
 /* How often this node steps by itself decides what one coincidence is worth. */
 static void steps_from_outside_are_counted(void **state)
 {
@@ -552,6 +582,7 @@ int main(void)
         cmocka_unit_test(who_starts_without_effect_is_not),
         cmocka_unit_test(of_two_that_start_together_it_is_one),
         cmocka_unit_test(what_others_found_is_a_beginning),
+        cmocka_unit_test(it_is_the_one_who_goes_on),
         cmocka_unit_test(steps_from_outside_are_counted),
         cmocka_unit_test(who_waits_is_no_cause),
         cmocka_unit_test(the_host_explains_too),
