@@ -146,7 +146,7 @@ def fd_infos(pid):
             yield pathlib.Path(f"/proc/{pid}/fdinfo/{fd}").read_text()
 
 
-_reserved = []  # sockets whose abstract names say, until this process ends, which ports are its own
+_reserved = []  # sockets: their names say, until this process ends, which ports are its own
 
 
 def free_port():
@@ -158,7 +158,7 @@ def free_port():
         with socket.socket() as probe, contextlib.suppress(OSError):
             name.bind(f"\0ie-test-port-{port}")
             probe.bind(("127.0.0.1", port))
-            _reserved.append(name)
+            _reserved.append(name.detach())
             return port
         name.close()
 
