@@ -196,13 +196,13 @@ static const struct live_container *by_tag(const struct live_view *view, uint64_
     return NULL;
 }
 
-static void say_quota(struct textbuf *out, const struct live_lost *lost, double cost)
+static void say_quota(struct textbuf *out, const struct live_lost *lost, double cost, bool all)
 {
     textbuf_str(out, "It waits for its own CPU limit");
-    if (lost->quota_cpus > 0)
+    if (all && lost->quota_cpus > 0)
         textbuf_printf(out, " of %.3g CPUs", lost->quota_cpus);
     add_share(out, cost);
-    if (lost->throttled > 0)
+    if (all && lost->throttled > 0)
         textbuf_printf(out, " (reached in %.0f %% of the limit's periods)", lost->throttled * 100);
     textbuf_str(out, ": raise the limit, or drop it; nobody else is to blame.");
 }
@@ -235,15 +235,15 @@ static void say_neighbour(struct textbuf *out, const struct live_view *view,
                                 : ": move something away, or raise its CPU request.");
 }
 
-static void say_limit(struct textbuf *out, const struct live_lost *lost, double cost)
+static void say_limit(struct textbuf *out, const struct live_lost *lost, double cost, bool all)
 {
     textbuf_str(out, "It waits for memory because it has reached its own memory limit");
-    if (lost->memory_limit_bytes > 0) {
+    if (all && lost->memory_limit_bytes > 0) {
         textbuf_str(out, " of ");
         add_bytes(out, lost->memory_limit_bytes);
     }
     add_share(out, cost);
-    if (lost->refaults_per_second >= 1)
+    if (all && lost->refaults_per_second >= 1)
         textbuf_printf(out, " (it reads %.0f pages a second again that it had to give up)",
                        lost->refaults_per_second);
     textbuf_str(out, ": raise the limit.");
@@ -280,7 +280,8 @@ static void say_unknown(struct textbuf *out, const struct live_lost *lost)
                          "then only.");
 }
 
-void live_why(struct textbuf *out, const struct live_view *view, const struct live_container *c)
+void live_why(struct textbuf *out, const struct live_view *view, const struct live_container *c,
+              bool all)
 {
     const struct live_lost *lost = &c->lost;
     enum blame blame = live_blame(view, c);
@@ -291,7 +292,7 @@ void live_why(struct textbuf *out, const struct live_view *view, const struct li
                          "callers, the network.");
         break;
     case BLAME_OWN_QUOTA:
-        say_quota(out, lost, cost);
+        say_quota(out, lost, cost, all);
         break;
     case BLAME_CPU_NEIGHBOUR:
         say_neighbour(out, view, lost, cost);
@@ -307,7 +308,7 @@ void live_why(struct textbuf *out, const struct live_view *view, const struct li
         textbuf_str(out, ": take another kind of instance, or a dedicated host.");
         break;
     case BLAME_OWN_MEMORY_LIMIT:
-        say_limit(out, lost, cost);
+        say_limit(out, lost, cost, all);
         break;
     case BLAME_MEMORY_FULL:
         textbuf_str(out, "It waits for memory because the whole node's is full");

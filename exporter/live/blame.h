@@ -33,9 +33,10 @@ enum blame live_blame(const struct live_view *view, const struct live_container 
 /* What that costs, in seconds per second; NaN: it is not known, or it is nothing. */
 double live_blame_cost(const struct live_container *container, enum blame blame);
 
-/* One sentence or two of plain text, with the figures and what to do. */
+/* One sentence or two of plain text, with the figures and what to do. Not 'all': without what
+ * /metrics does not say of it, its limits and how often they are reached. */
 void live_why(struct textbuf *out, const struct live_view *view,
-              const struct live_container *container);
+              const struct live_container *container, bool all);
 
 /* "its own CPU limit 38 %, slow memory 12 %"; nothing where nothing is lost. */
 void live_losses(struct textbuf *out, const struct live_container *container);

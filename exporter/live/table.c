@@ -40,7 +40,7 @@ static void add_line(struct textbuf *out, const struct live_view *view, const st
                    "");
     textbuf_printf(out, isnan(c->number[LIVE_CPUS]) ? "      -" : "  %5.2f", c->number[LIVE_CPUS]);
     textbuf_printf(out, isnan(line->lost) ? "     -  " : "  %3.0f %%  ", line->lost * 100);
-    live_why(out, view, c);
+    live_why(out, view, c, true);
     textbuf_char(out, '\n');
 }
 

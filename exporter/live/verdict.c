@@ -35,21 +35,21 @@ static void list_end(const struct listing *list)
 
 /* ---- what costs most ---- */
 
-bool live_say_costliest(struct textbuf *out, const struct live_view *view)
+bool live_say_costliest(struct textbuf *out, const struct live_view *view, bool all)
 {
     const struct live_container *c = live_costliest(view);
     if (!c)
         return false;
     live_name(out, c);
     textbuf_str(out, " loses most here. ");
-    live_why(out, view, c);
+    live_why(out, view, c, all);
     return true;
 }
 
-static enum live_mood say_costliest(struct textbuf *out, const struct live_view *view)
+static enum live_mood say_costliest(struct textbuf *out, const struct live_view *view, bool all)
 {
     const struct live_container *c = live_costliest(view);
-    if (!live_say_costliest(out, view))
+    if (!live_say_costliest(out, view, all))
         return LIVE_FINE;
     textbuf_char(out, ' ');
     return live_blame_cost(c, live_blame(view, c)) >= much ? LIVE_TROUBLE : LIVE_FINE;
@@ -303,7 +303,7 @@ static enum live_mood say_memory(struct textbuf *out, const struct live_view *vi
 
 enum live_mood live_verdict(const struct live_view *view, bool all, struct textbuf *out)
 {
-    enum live_mood costs = say_costliest(out, view);
+    enum live_mood costs = say_costliest(out, view, all);
     enum live_mood waiting = say_waiting(out, view);
     enum live_mood slowed = say_slowed(out, view);
     enum live_mood memory = say_memory(out, view, all);

@@ -12,11 +12,12 @@ enum live_mood {
     LIVE_TROUBLE, /* one waits or is slowed down, or memory is slow */
 };
 
-/* 'view' is sorted (order.h). 'all': suspicions that /metrics does not show may be told. */
+/* 'view' is sorted (order.h). 'all': suspicions and limits that /metrics does not show may be
+ * told. */
 enum live_mood live_verdict(const struct live_view *view, bool all, struct textbuf *out);
 
 /* Who loses most of its time here, why, and what to do: two sentences. False, and nothing, where
  * that is nobody. */
-bool live_say_costliest(struct textbuf *out, const struct live_view *view);
+bool live_say_costliest(struct textbuf *out, const struct live_view *view, bool all);
 
 #endif

@@ -133,7 +133,7 @@ static json_t *lost_of(const struct live_container *c)
 static json_t *why_of(const struct live_view *view, const struct live_container *c)
 {
     struct textbuf words = TEXTBUF_INIT;
-    live_why(&words, view, c);
+    live_why(&words, view, c, true);
     json_t *text = textbuf_finish(&words) ? NULL : json_stringn(words.data, words.len);
     textbuf_release(&words);
     return text ? text : json_null();
@@ -282,7 +282,7 @@ static void add_origin(struct textbuf *out, const struct snapshot_origin *origin
     add_tick(out, "tick", &origin->tick, space);
     struct textbuf costliest = TEXTBUF_INIT;
     textbuf_str(out, "\"costliest\":");
-    if (live_say_costliest(&costliest, &listing->view) && !textbuf_finish(&costliest))
+    if (live_say_costliest(&costliest, &listing->view, true) && !textbuf_finish(&costliest))
         textbuf_quoted(out, costliest.data);
     else
         textbuf_str(out, "null");

@@ -122,7 +122,7 @@ static void advise_costliest(struct textbuf *out, const struct sight *sight,
                              const struct live_container *c)
 {
     struct textbuf why = TEXTBUF_INIT;
-    live_why(&why, &sight->view, c);
+    live_why(&why, &sight->view, c, sight->all);
     textbuf_str(out, "<p>About <b>");
     sight_name(out, c);
     textbuf_str(out, "</b>: ");

@@ -207,11 +207,12 @@ static void add_places(struct textbuf *out, const struct live_view *view,
 }
 
 /* With the sentence behind it, for who points at it. */
-static void add_losses(struct textbuf *out, const struct live_view *view,
+static void add_losses(struct textbuf *out, const struct sight *sight,
                        const struct live_container *c)
 {
+    const struct live_view *view = &sight->view;
     struct textbuf why = TEXTBUF_INIT, losses = TEXTBUF_INIT;
-    live_why(&why, view, c);
+    live_why(&why, view, c, sight->all);
     live_losses(&losses, c);
     if (!textbuf_finish(&why) && !textbuf_finish(&losses)) {
         textbuf_str(out, "<span title=\"");
@@ -337,7 +338,7 @@ static void add_row(struct textbuf *out, const struct table *table, const struct
         }
         textbuf_printf(out, " data-value=\"%.6g\">", value);
         if (column == COLUMN_LOST)
-            add_losses(out, &table->sight->view, c);
+            add_losses(out, table->sight, c);
         else if (column == COLUMN_SOCKET)
             add_sockets(out, c);
         else if (column == COLUMN_ELSEWHERE)

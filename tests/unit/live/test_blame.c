@@ -16,10 +16,12 @@
 static struct live_container containers[4];
 static struct live_domain domain;
 static struct live_view view;
+static bool all; /* may be told */
 
 static int setup(void **state)
 {
     (void)state;
+    all = true;
     memset(containers, 0, sizeof containers);
     domain = (struct live_domain){
         .cause = LIVE_CAUSE_CALM, .latency_seconds = 100e-9, .usual_seconds = 100e-9};
@@ -53,7 +55,7 @@ static void assert_why(const struct live_container *c, enum blame blame, const c
     char room[1024];
     struct textbuf out;
     textbuf_init_fixed(&out, room, sizeof room);
-    live_why(&out, &view, c);
+    live_why(&out, &view, c, all);
     assert_int_equal(live_blame(&view, c), blame);
     assert_string_equal(room, sentence);
 }
@@ -92,6 +94,14 @@ static void each_cause(void **state)
                "It waits for memory because it has reached its own memory limit of 2.0 GiB, 20 % "
                "of the time (it reads 1200 pages a second again that it had to give up): raise "
                "the limit.");
+    all = false;
+    assert_why(c, BLAME_OWN_MEMORY_LIMIT,
+               "It waits for memory because it has reached its own memory limit, 20 % of the time: "
+               "raise the limit.");
+    assert_why(&containers[0], BLAME_OWN_QUOTA,
+               "It waits for its own CPU limit, 80 % of the time: raise the limit, or drop it; "
+               "nobody else is to blame.");
+    all = true;
     c = add("d");
     assert_why(c, BLAME_NOTHING,
                "It waits for nothing that this node can see: look at the service, its callers, "

@@ -447,6 +447,30 @@ static void from_elsewhere_less_is_seen(void **state)
     assert_non_null(find(f, "SUSPECT"));
 }
 
+/* What a tenant may have is his own affair; that he reaches it, /metrics says. */
+static void from_elsewhere_no_limits_are_seen(void **state)
+{
+    struct fixture *f = *state;
+    const struct live_lost lost = {.told = true,
+                                   .judged = true,
+                                   .cause = LOSS_OWN_QUOTA,
+                                   .per_second = {[LOSS_OWN_QUOTA] = 0.8},
+                                   .quota_cpus = 0.25,
+                                   .throttled = 0.97};
+    f->next = 0;
+    live_begin(f->live);
+    live_lost(f->live, &f->containers[3], &lost);
+    live_show(f->live, &f->status.tick, next, f);
+    for (int remote = 0; remote < 2; remote++) {
+        f->remote = remote;
+        assert_int_equal(get(f, "/"), 200);
+        assert_non_null(find(f, "loses most here. It waits for its own CPU limit"));
+        assert_non_null(find(f, "80 % of the time"));
+        assert_int_equal(find(f, "0.25") != NULL, !remote);
+        assert_int_equal(find(f, "97 %") != NULL, !remote);
+    }
+}
+
 static void before_the_first_tick_nothing_is_known(void **state)
 {
     struct fixture *f = *state;
@@ -618,6 +642,7 @@ int main(void)
         T(what_other_memory_would_cost),
         T(it_can_be_sorted_and_filtered_without_a_script),
         T(from_elsewhere_less_is_seen),
+        T(from_elsewhere_no_limits_are_seen),
         T(before_the_first_tick_nothing_is_known),
         T(its_script_and_style_are_its_own),
         T(the_document_has_who_is_in_trouble_first),
