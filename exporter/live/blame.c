@@ -52,10 +52,8 @@ static bool is_named(const struct live_container *c)
 static const struct live_container *other_named(const struct live_view *view,
                                                 const struct live_container *c)
 {
-    for (size_t i = 0; i < view->n; i++)
-        if (is_named(&view->containers[i]) && view->containers[i].tag != c->tag)
-            return &view->containers[i];
-    return NULL;
+    const struct live_container *first = view->named[0];
+    return first && first->tag == c->tag ? view->named[1] : first;
 }
 
 static enum blame blame_memory(const struct live_view *view, const struct live_container *c)

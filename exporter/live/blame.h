@@ -27,7 +27,7 @@ enum blame {
 /* "own_quota"; NULL for BLAME_UNKNOWN. */
 const char *blame_name(enum blame blame);
 
-/* What costs it most. */
+/* What costs it most. Of a view that is sorted, as are all here. */
 enum blame live_blame(const struct live_view *view, const struct live_container *container);
 
 /* What that costs, in seconds per second; NaN: it is not known, or it is nothing. */

@@ -123,10 +123,12 @@ struct live_host {
 struct live_view {
     struct tick tick;
     size_t n, n_domains, n_paths;
-    struct live_container *containers; /* running ones that have names, by slot */
-    struct live_domain *domains;       /* by number */
-    struct live_path *paths;           /* by initiator, then target */
-    bool host_known;                   /* somebody looks at it: not under replay */
+    struct live_container *containers;     /* running ones that have names, by slot */
+    const struct live_container *named[2]; /* by live_sort(): the first two that make memory slow
+                                              for sure; NULL: there is none */
+    struct live_domain *domains;           /* by number */
+    struct live_path *paths;               /* by initiator, then target */
+    bool host_known;                       /* somebody looks at it: not under replay */
     struct live_host host;
     char target[LIVE_TARGETS][LIVE_TARGET_BYTES]; /* names of where memory could be; "": no more */
 };

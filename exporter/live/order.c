@@ -71,4 +71,8 @@ void live_sort(struct live_view *view)
 {
     if (view->n > 0)
         qsort(view->containers, view->n, sizeof *view->containers, compare);
+    view->named[0] = view->named[1] = NULL;
+    for (size_t i = 0, n = 0; i < view->n && n < 2; i++)
+        if (view->containers[i].suspicion == LIVE_NAMED)
+            view->named[n++] = &view->containers[i];
 }

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "exporter/live/blame.h"
+#include "exporter/live/order.h"
 #include "exporter/live/table.h"
 
 static struct live_container containers[4];
@@ -130,6 +131,7 @@ static void slow_memory(void **state)
                "Its reads of memory are slow; who makes them slow is not known.");
     domain.cause = LIVE_CAUSE_NAMED;
     b->suspicion = LIVE_NAMED;
+    view.named[0] = b;
     assert_why(a, BLAME_MEMORY_NEIGHBOUR,
                "Its reads of memory are slow, because of b: move one of them, or limit that one.");
     assert_int_equal(live_blame(&view, b), BLAME_MEMORY_ITSELF);
@@ -143,6 +145,25 @@ static void slow_memory(void **state)
     view.n_domains = 2; /* of which it is not known where b's is */
     assert_int_equal(live_blame(&view, a), BLAME_MEMORY_NEIGHBOUR);
     assert_int_equal(live_blame(&view, b), BLAME_NOTHING);
+}
+
+/* Sorting finds them, and each is another's. */
+static void who_is_named(void **state)
+{
+    (void)state;
+    domain.cause = LIVE_CAUSE_NAMED;
+    add("a");
+    live_sort(&view);
+    assert_null(view.named[0]);
+    add("b")->suspicion = LIVE_NAMED;
+    live_sort(&view);
+    assert_string_equal(view.named[0]->name, "b");
+    assert_null(view.named[1]);
+    assert_int_equal(live_blame(&view, view.named[0]), BLAME_MEMORY_ITSELF);
+    add("c")->suspicion = LIVE_NAMED;
+    live_sort(&view);
+    assert_int_equal(live_blame(&view, view.named[0]), BLAME_MEMORY_NEIGHBOUR);
+    assert_int_equal(live_blame(&view, view.named[1]), BLAME_MEMORY_NEIGHBOUR);
 }
 
 /* What is known to cost comes before what is not; otherwise what costs more. */
@@ -212,9 +233,10 @@ static void as_a_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(each_cause, setup),    cmocka_unit_test_setup(slow_memory, setup),
-        cmocka_unit_test_setup(two_at_once, setup),   cmocka_unit_test_setup(not_known, setup),
-        cmocka_unit_test_setup(the_costliest, setup), cmocka_unit_test_setup(as_a_table, setup),
+        cmocka_unit_test_setup(each_cause, setup),   cmocka_unit_test_setup(slow_memory, setup),
+        cmocka_unit_test_setup(who_is_named, setup), cmocka_unit_test_setup(two_at_once, setup),
+        cmocka_unit_test_setup(not_known, setup),    cmocka_unit_test_setup(the_costliest, setup),
+        cmocka_unit_test_setup(as_a_table, setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
