@@ -10,6 +10,9 @@ what those reach. Beyond them, the rules of the house that a program can check:
   names       the core knows no collector: neither its name nor a folder of its own
   private     a collector includes what is shared and its own folder, never another's
   circles     no two files need one another, whether by #include or by what they call
+  writer      what an order to the governor's writer can reach stays small enough to be read: the
+              objects that exporter/governor/write needs, but for what is done before the first order,
+              and no library that reads text or has a network
   perf        only exporter/source/perf/kernel.c calls perf_event_open
   writes      only who has a file of its own opens one for writing, makes, renames or removes one:
               the governor's exporter/governor/act/journal/fswrite.c, the recorder, the state; only the probe
@@ -59,6 +62,19 @@ FILES_ALLOWED = {
     "exporter/base": 37,
     "exporter/daemon": 31,
     "exporter/source/accesses": 33,
+}
+
+# The governor's writer: where orders come in, what belongs to the start alone, and lines of code that
+# all the rest may have. It may only shrink.
+WRITER = "exporter/governor/write/writer.c"
+WRITER_LINES = 1170
+WRITES = "exporter/governor/act/journal/fswrite.c"  # which it reaches through a table of functions
+WRITER_FILES = {
+    "exporter/governor/write/writer.c", "exporter/governor/write/ledger.c",
+    "exporter/governor/write/rules.c", "exporter/governor/write/look.c",
+    "exporter/governor/write/groups.c", "exporter/governor/write/threads.c",
+    "exporter/governor/act/cgroup/cgroup_dir.c", "exporter/governor/act/cgroup/cgroup_tasks.c",
+    "exporter/governor/terms/claim.c", "exporter/base/process_stat.c",
 }
 
 # What changes something outside the process, and the files that may: the exporter only reads.
@@ -243,6 +259,7 @@ class Checker:
 
     def check_archives(self):
         self.check_circles()
+        self.check_writer()
         for library, path in self.archives():
             self.check_state(library, path)
             self.check_exits(library, path)
@@ -266,6 +283,28 @@ class Checker:
             for circle in circles(needs):
                 steps = [f"{a} {needs[a][b]}" for a, b in zip(circle, circle[1:] + circle[:1])]
                 self.problem("circles", circle[0], "; ".join(steps))
+
+    # ---- the governor's writer ----
+
+    def check_writer(self):
+        if not (self.source / WRITER).exists():
+            return
+        needs = {}
+        for file, other, _ in self.calls():
+            needs.setdefault(file, set()).add(other)
+        reached, todo = set(), [WRITER]
+        while todo:
+            unit = todo.pop()
+            if unit not in reached:
+                reached.add(unit)
+                todo += needs.get(unit, ())
+        for unit in sorted(reached - WRITER_FILES):
+            self.problem("writer", unit, "an order can reach it")
+        reached.add(WRITES)
+        lines = sum(code_lines((self.source / unit).read_text()) for unit in reached
+                    if (self.source / unit).exists())
+        if lines > WRITER_LINES:
+            self.problem("writer", WRITER, f"{lines} lines of code, not more than {WRITER_LINES}")
 
     def calls(self):
         """(file, file, symbol) for each symbol that one object takes from another."""
@@ -316,6 +355,11 @@ class Checker:
             allowed = (library.removeprefix("ie_"), member, name) in EXITS_ALLOWED
             if name in EXITS and not allowed:
                 self.problem("exits", f"{library}/{member}", f"calls {name}()")
+
+
+def code_lines(text):
+    """Without comments and what is empty."""
+    return sum(bool(line.strip()) for line in re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL).split("\n"))
 
 
 def circles(needs):

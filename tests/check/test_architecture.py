@@ -189,6 +189,29 @@ class Tree(unittest.TestCase):
         self.assert_fails("calls abort()",
                           source="void abort(void); void f(void); void f(void) { abort(); }")
 
+    def writer(self, text, needs="void a(void); void a(void) { }"):
+        """The governor's writer, and a file of exporter/base that it may need."""
+        (self.root / "CMakeLists.txt").write_text(
+            CMAKE + "ie_library(write exporter/governor/write ie_base)\n")
+        self.write("exporter/governor/write/writer.c", text)
+        folder = self.root / "write_objects"
+        folder.mkdir(exist_ok=True)
+        subprocess.run(["gcc", "-fPIE", "-w", "-c", self.root / "exporter/governor/write/writer.c",
+                        "-o", folder / "writer.c.o"], check=True)
+        subprocess.run(["ar", "rc", self.root / "libie_write.a", folder / "writer.c.o"], check=True)
+        return {"base": needs}
+
+    def test_a_writer_that_reaches_more(self):
+        members = self.writer("void a(void); void obey(void) { a(); }")
+        self.assert_fails("writer: exporter/base/member.c: an order can reach it", **members)
+
+    def test_a_writer_that_is_too_long(self):
+        members = self.writer("/*\n\n*/\n" + "extern int i;\n\n" * 1170)
+        result = self.check(**members)
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        members = self.writer("extern int i;\n" * 1171)
+        self.assert_fails("1171 lines of code, not more than", **members)
+
     def test_library_missing(self):
         result = subprocess.run([CHECK, self.root / "exporter", "--source", self.root],
                                 capture_output=True, text=True)

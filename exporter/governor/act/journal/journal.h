@@ -62,8 +62,8 @@ void journal_open_kept(struct journal *journal, const struct journal_keeper *kee
 /* The file stays as it is. */
 void journal_close(struct journal *journal);
 
-/* Whether an error of one of those below is of that line alone: a keeper may not do it, or finds that
- * something else is there now. The file is as well as before. */
+/* Whether an error of one of those below is of that line alone: a keeper may not do it, or finds
+ * that something else is there now. The file is as well as before. */
 bool journal_is_refused(const struct journal *journal, int err);
 
 /* Each writes its line and then changes 'open'. -errno: neither has happened. */

@@ -1,0 +1,173 @@
+#include "exporter/governor/act/remote.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "exporter/governor/write/order.h"
+#include "exporter/service/channel.h"
+
+static int give(struct remote *remote, const struct order *order)
+{
+    struct answer answer;
+    size_t no_fds = 0;
+    if (remote->lost)
+        return -EPIPE;
+    int err = channel_send(remote->channel, order, sizeof *order, NULL, 0);
+    if (!err) {
+        int n = channel_receive(remote->channel, ORDER_PATIENCE_MS, &answer, sizeof answer, NULL,
+                                &no_fds);
+        err = n == (int)sizeof answer && answer.err <= 0 ? 0 : -EPIPE;
+    }
+    remote->lost = err != 0; /* an answer that comes later would be taken for another one's */
+    return err ? -EPIPE : answer.err;
+}
+
+int remote_beat(struct remote *remote, bool ready)
+{
+    const struct order order = {.kind = ready ? ORDER_READY : ORDER_BEAT};
+    return give(remote, &order);
+}
+
+/* ---- the journal ---- */
+
+static int claim(void *context, const struct claim *claim)
+{
+    const struct order order = {.kind = ORDER_CLAIM, .of.claim = *claim};
+    return give(context, &order);
+}
+
+static int adopt(void *context, const struct claim *claim)
+{
+    const struct order order = {.kind = ORDER_ADOPT, .of.claim = *claim};
+    return give(context, &order);
+}
+
+static int intend(void *context, const struct intent *intents, size_t n)
+{
+    int err = 0;
+    for (size_t i = 0; i < n && !err; i++) {
+        struct order order = {.kind = ORDER_INTEND, .of.change.claim = intents[i].claim};
+        memcpy(order.of.change.from, intents[i].from, sizeof order.of.change.from);
+        memcpy(order.of.change.to, intents[i].to, sizeof order.of.change.to);
+        err = give(context, &order);
+    }
+    return err;
+}
+
+static int release(void *context, const uint64_t *claims, size_t n)
+{
+    int result = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct order order = {.kind = ORDER_RELEASE, .of.change.claim = claims[i]};
+        int err = give(context, &order);
+        result = result ? result : err;
+    }
+    return result;
+}
+
+static int compact(void *context)
+{
+    const struct order order = {.kind = ORDER_COMPACT};
+    return give(context, &order);
+}
+
+/* ---- control files, groups, threads ---- */
+
+static int give_file(struct remote *remote, enum order_kind kind, int directory, const char *name,
+                     const char *text, size_t len)
+{
+    struct order order = {.kind = kind};
+    struct stat st;
+    if (fstat(directory, &st))
+        return -errno;
+    if (strlen(name) >= ORDER_NAME_MAX || len >= ORDER_TEXT_MAX)
+        return -EMSGSIZE;
+    order.of.file.dev = st.st_dev;
+    order.of.file.ino = st.st_ino;
+    memcpy(order.of.file.name, name, strlen(name));
+    memcpy(order.of.file.text, text, len);
+    return give(remote, &order);
+}
+
+static int write_at(void *context, int directory, const char *name, const char *text, size_t len)
+{
+    return give_file(context, ORDER_FILE, directory, name, text, len);
+}
+
+static int make_dir(void *context, int directory, const char *name)
+{
+    return give_file(context, ORDER_MAKE_GROUP, directory, name, "", 0);
+}
+
+static int remove_dir(void *context, int directory, const char *name)
+{
+    return give_file(context, ORDER_REMOVE_GROUP, directory, name, "", 0);
+}
+
+static int set_affinity(void *context, int tid, const cpu_set_t *cpus)
+{
+    const struct order order = {.kind = ORDER_THREAD, .of.thread = {.tid = tid, .cpus = *cpus}};
+    return give(context, &order);
+}
+
+static int get_affinity(void *context, int tid, cpu_set_t *out)
+{
+    (void)context;
+    return fswrite_real.get_affinity(NULL, tid, out);
+}
+
+static int may_set_affinity(void *context)
+{
+    return ((struct remote *)context)->may_set_affinity ? 0 : -EPERM;
+}
+
+/* The journal's file is the writer's. */
+static int open_at(void *context, int directory, const char *name, int empty)
+{
+    (void)context;
+    (void)directory;
+    (void)name;
+    (void)empty;
+    return -EPERM;
+}
+
+static int append(void *context, int fd, const char *bytes, size_t len)
+{
+    (void)context;
+    (void)fd;
+    (void)bytes;
+    (void)len;
+    return -EPERM;
+}
+
+static int rename_at(void *context, int directory, const char *from, const char *to)
+{
+    (void)context;
+    (void)directory;
+    (void)from;
+    (void)to;
+    return -EPERM;
+}
+
+void remote_init(struct remote *remote, int channel, bool may)
+{
+    *remote = (struct remote){.channel = channel, .may_set_affinity = may};
+    remote->write = (struct fswrite){.context = remote,
+                                     .write_at = write_at,
+                                     .open_at = open_at,
+                                     .append = append,
+                                     .make_dir = make_dir,
+                                     .remove_dir = remove_dir,
+                                     .rename_at = rename_at,
+                                     .get_affinity = get_affinity,
+                                     .set_affinity = set_affinity,
+                                     .may_set_affinity = may_set_affinity};
+    remote->keeper = (struct journal_keeper){.context = remote,
+                                             .claim = claim,
+                                             .adopt = adopt,
+                                             .intend = intend,
+                                             .release = release,
+                                             .compact = compact};
+}
