@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include "exporter/front/front.h"
+#include "exporter/governor/pair.h"
 #include "exporter/governor/run.h"
+#include "exporter/service/confine.h"
 #include "exporter/service/privileges.h"
 
 enum { EXIT_OK = 0, EXIT_RUNTIME = 1, EXIT_USAGE = 2, EXIT_LEFT = 3 };
@@ -47,6 +49,9 @@ static void block_signals(sigset_t *signals)
 {
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
     sigemptyset(signals);
+    sigaddset(signals, SIGUSR2); /* of the decider alone */
+    sigprocmask(SIG_BLOCK, signals, NULL);
+    sigemptyset(signals);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         sigaddset(signals, numbers[i]);
     sigprocmask(SIG_BLOCK, signals, NULL);
@@ -55,11 +60,17 @@ static void block_signals(sigset_t *signals)
 
 /* User 0 writes quotas without any; threads of others are moved with one, and back. NULL: there is
  * only something to put back. */
-static int drop_privileges(const struct config *config)
+static void drop_privileges(const struct config *config, bool writes, const struct log *log)
 {
     static const int nice = CAP_SYS_NICE;
-    bool moves = !config || config->nvmm.enabled;
-    return privileges_drop(&nice, moves ? 1 : 0);
+    bool moves = writes && (!config || config->nvmm.enabled);
+    confine_bounding_set();
+    int err = privileges_drop(&nice, moves ? 1 : 0);
+    if (err)
+        log_warn(log, "main", "cannot drop privileges: %s", strerror(-err));
+    err = privileges_enclose(true);
+    if (err)
+        log_warn(log, "main", "the memory is not kept from others: %s", strerror(-err));
 }
 
 static int check(const struct flags *flags, struct config *config, const struct fsroot *fs,
@@ -71,20 +82,24 @@ static int check(const struct flags *flags, struct config *config, const struct 
     return err ? complain(error, EXIT_RUNTIME) : EXIT_OK;
 }
 
-static int run(const struct flags *flags, struct config *config, const struct fsroot *fs,
-               const struct log *log, const sigset_t *signals, struct front *front)
+static int end_with(int err, const char *error)
 {
-    char error[512] = "";
-    int err = run_governor(flags, config, fs, log, signals, front, error, sizeof error);
-    if (err == -EAGAIN)
-        return complain(error, EXIT_LEFT);
-    return err ? complain(error, EXIT_RUNTIME) : EXIT_OK;
+    int status = err == -EAGAIN ? EXIT_LEFT : err ? EXIT_RUNTIME : EXIT_OK;
+    return err && error[0] ? complain(error, status) : status;
 }
 
-/* The configuration, the journal and what they lead to. 'front' and 'signals' are there where it is
- * to serve. */
+static int write_and_wait(const struct pair *pair, const struct flags *flags, struct config *config,
+                          const struct fsroot *fs, const struct log *log, const sigset_t *signals)
+{
+    char error[512] = "";
+    int err = pair_write(pair, flags, config, fs, log, signals, error, sizeof error);
+    config_free(config);
+    return end_with(err, error);
+}
+
+/* The configuration, the journal and what they lead to. 'pair' is there where it is to serve. */
 static int govern(const struct flags *flags, const struct log *log, const sigset_t *signals,
-                  struct front *front)
+                  const struct pair *pair)
 {
     const struct config_given given = flags_given(flags);
     struct config *config = NULL;
@@ -95,17 +110,66 @@ static int govern(const struct flags *flags, const struct log *log, const sigset
         refused = config_load(flags->config_file, &given, &config, error, sizeof error);
     if (fsroot_init(&fs, flags->procfs, flags->sysfs, flags->cgroupfs, NULL))
         return complain("out of memory", EXIT_RUNTIME);
-    int err = drop_privileges(config);
-    if (err)
-        log_warn(log, "main", "cannot drop privileges: %s", strerror(-err));
-    err = privileges_enclose(true);
-    if (err)
-        log_warn(log, "main", "the memory is not kept from others: %s", strerror(-err));
+    drop_privileges(config, true, log);
     int status = flags->restore ? restore(flags, &fs, log)
                  : refused      ? refuse(flags, &fs, log, refused, error)
                  : flags->check ? check(flags, config, &fs, log)
-                                : run(flags, config, &fs, log, signals, front);
+                                : write_and_wait(pair, flags, config, &fs, log, signals);
     fsroot_release(&fs);
+    return status;
+}
+
+/* In a process that has nothing to write with. */
+static int decide(const struct flags *flags, const struct log *log, sigset_t *signals,
+                  const struct pair *pair, struct front *front)
+{
+    const struct config_given given = flags_given(flags);
+    struct config *config = NULL;
+    struct pair_begin begin;
+    struct fsroot fs;
+    char error[512] = "";
+    drop_privileges(NULL, false, log);
+    sigdelset(signals, SIGUSR1);
+    sigaddset(signals, SIGUSR2);
+    if (!pair_wait(pair, &begin)) /* the writer says why */
+        return EXIT_RUNTIME;
+    int err = config_load(flags->config_file, &given, &config, error, sizeof error);
+    if (err)
+        return complain(error, EXIT_RUNTIME);
+    if (fsroot_init(&fs, flags->procfs, flags->sysfs, flags->cgroupfs, NULL))
+        return complain("out of memory", EXIT_RUNTIME);
+    err = run_governor(flags, config, &fs, log, signals, front, pair, &begin, error, sizeof error);
+    fsroot_release(&fs);
+    return end_with(err, error);
+}
+
+/* The decider's process, and its keeper's and servers'. */
+static int decide_and_serve(const struct flags *flags, const struct log *log, sigset_t *signals,
+                            const struct pair *pair)
+{
+    struct front *front = NULL;
+    int status = EXIT_RUNTIME;
+    int forked = front_fork(flags->web_config_file, log, &front, &status);
+    if (forked < 0)
+        status = complain("cannot start the HTTP server's process", EXIT_RUNTIME);
+    else if (forked == 0)
+        status = decide(flags, log, signals, pair, front);
+    front_free(front);
+    return status;
+}
+
+static int serve(const struct flags *flags, const struct log *log)
+{
+    struct pair pair;
+    sigset_t signals;
+    block_signals(&signals);
+    int forked = pair_fork(&pair); /* before there is anything that a server could be after */
+    if (forked < 0)
+        return complain("cannot start the process that decides", EXIT_RUNTIME);
+    if (forked > 0)
+        return decide_and_serve(flags, log, &signals, &pair);
+    int status = govern(flags, log, &signals, &pair);
+    pair_end(&pair);
     return status;
 }
 
@@ -113,9 +177,6 @@ int main(int argc, char **argv)
 {
     struct flags flags;
     struct log_limits limits;
-    struct front *front = NULL;
-    sigset_t signals;
-    int status = EXIT_OK, err = 0;
     char error[512] = "";
     if (flags_parse(&flags, argc, argv, error, sizeof error))
         return complain(error, EXIT_USAGE);
@@ -134,15 +195,7 @@ int main(int argc, char **argv)
                             .format = flags.log_format,
                             .limits = &limits};
     bool serves = !flags.restore && !flags.check;
-    if (serves) { /* before there is anything that the server's process could be after */
-        block_signals(&signals);
-        err = front_fork(flags.web_config_file, &log, &front, &status);
-    }
-    if (err < 0)
-        status = complain("cannot start the HTTP server's process", EXIT_RUNTIME);
-    else if (err == 0)
-        status = govern(&flags, &log, &signals, front);
-    front_free(front);
+    int status = serves ? serve(&flags, &log) : govern(&flags, &log, NULL, NULL);
     log_limits_release(&limits);
     return status;
 }

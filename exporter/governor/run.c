@@ -13,17 +13,17 @@
 #include "exporter/governor/serve/governor_pages.h"
 #include "exporter/governor/serve/self_metrics.h"
 #include "exporter/service/loop.h"
-#include "exporter/service/notify.h"
 
 #define MS UINT64_C(1000000)
 
-enum { STOP_TRIES = 20, SILENCE_US = 5000000 };
+enum { STOP_TRIES = 20 };
 #define FETCH_DEADLINE (300 * MS)
 #define FIRST_INTERVAL (1000 * MS) /* until the exporter says its own */
 
 struct run {
     const struct flags *flags;
     struct config *config; /* owned */
+    struct config *first;  /* with which the writer began; owned, where it is another one */
     const struct fsroot *fs;
     const struct log *log;
     struct log decisions_log; /* without limits: there is a line for each change */
@@ -36,13 +36,15 @@ struct run {
     struct governor_metrics *metrics;
     struct governor_pages *pages;
     struct front *front; /* borrowed */
+    struct remote remote;
+    const struct pair_begin *begin; /* borrowed */
     atomic_bool server_lost;
     struct loop *loop;
     uint64_t due_ns, interval_ns, published;
     double tick_seconds;
     bool up, said_down, reload_successful;
     bool said_no_writers;
-    bool signalled;          /* paused by SIGUSR1 */
+    bool signalled;          /* paused by a signal */
     struct stat config_file; /* as it was when it was last read, or tried to */
 };
 
@@ -113,12 +115,19 @@ static bool is_paused(const struct run *run)
 
 /* ---- the configuration ---- */
 
+static bool is_enforcing(const struct run *run)
+{
+    return run->flags->enforce && run->first->enforce;
+}
+
 static void reload(struct run *run)
 {
     struct config *config = NULL;
     char error[512] = "";
     const struct config_given given = flags_given(run->flags);
     int err = config_load(run->flags->config_file, &given, &config, error, sizeof error);
+    if (!err && is_enforcing(run))
+        err = pair_may_change(run->first, config, error, sizeof error);
     if (!err)
         err = governor_reload(run->governor, config, error, sizeof error);
     run->reload_successful = err == 0;
@@ -127,7 +136,8 @@ static void reload(struct run *run)
         config_free(config);
         return;
     }
-    config_free(run->config);
+    if (run->config != run->first)
+        config_free(run->config);
     run->config = config;
     log_info(run->log, "run", "the configuration has been read again");
 }
@@ -164,6 +174,13 @@ static void publish(struct run *run, uint64_t now_ns, uint64_t wall_ns)
     governor_pages_state(run->pages, &facts.state, now_ns);
 }
 
+/* The writer is told that this goes on, and is seen to. */
+static void beat(struct run *run, bool ready)
+{
+    if (remote_beat(&run->remote, ready))
+        loop_stop(run->loop);
+}
+
 static uint64_t tick_due(void *context)
 {
     return ((struct run *)context)->due_ns;
@@ -185,7 +202,7 @@ static void on_tick(void *context, uint64_t began_ns)
     run->due_ns = liveness_next_look(view, run->interval_ns, now_ns);
     run->tick_seconds += (double)(now_ns - began_ns) * 1e-9;
     publish(run, now_ns, loop_wall_ns());
-    notify_systemd("WATCHDOG=1");
+    beat(run, false);
 }
 
 static uint64_t no_deadline(void *context)
@@ -201,7 +218,7 @@ static void on_signal(void *context, int signo)
     struct run *run = context;
     if (signo == SIGHUP) {
         reload(run);
-    } else if (signo == SIGUSR1) {
+    } else if (signo == SIGUSR2) {
         run->signalled = !run->signalled;
         governor_pause(run->governor, is_paused(run), loop_wall_ns());
     } else {
@@ -249,10 +266,12 @@ static int make_published(struct run *run, char *error, size_t error_size)
 static int make_governor(struct run *run, char *error, size_t error_size)
 {
     const struct governor_setup setup = {.config = run->config,
-                                         .enforce = run->flags->enforce && run->config->enforce,
+                                         .enforce = is_enforcing(run),
                                          .allow_replay = run->flags->allow_replay,
                                          .fs = run->fs,
-                                         .write = &fswrite_real,
+                                         .write = &run->remote.write,
+                                         .keeper = &run->remote.keeper,
+                                         .restored = &run->begin->restored,
                                          .log = run->log,
                                          .decided = on_decision,
                                          .context = run};
@@ -289,18 +308,22 @@ static int put_all_back(struct run *run)
 }
 
 int run_governor(const struct flags *flags, struct config *config, const struct fsroot *fs,
-                 const struct log *log, const sigset_t *signals, struct front *front, char *error,
+                 const struct log *log, const sigset_t *signals, struct front *front,
+                 const struct pair *pair, const struct pair_begin *begin, char *error,
                  size_t error_size)
 {
     struct run run = {.flags = flags,
                       .front = front,
+                      .begin = begin,
                       .config = config,
+                      .first = config,
                       .fs = fs,
                       .log = log,
                       .decisions_log = *log,
                       .interval_ns = FIRST_INTERVAL,
                       .reload_successful = true};
     run.decisions_log.limits = NULL;
+    remote_init(&run.remote, pair->channel, begin->may_set_affinity);
     config_has_changed(&run); /* it has just been read */
     run.due_ns = loop_now_ns();
     int err = make_published(&run, error, error_size);
@@ -311,13 +334,16 @@ int run_governor(const struct flags *flags, struct config *config, const struct 
     if (!err)
         err = start_server(&run, error, error_size);
     if (!err) {
-        notify_ready(SILENCE_US);
+        pair_confine_decider(log);
+        beat(&run, true);
         err = loop_run(run.loop);
         if (err)
             snprintf(error, error_size, "the loop: %s", strerror(-err));
+        else if (run.remote.lost && (err = -EPIPE))
+            snprintf(error, error_size, "the process that writes has ended, or hangs");
         else if (atomic_load(&run.server_lost) && (err = -EPIPE))
             snprintf(error, error_size, "the HTTP server's process has ended");
-        int left = put_all_back(&run);
+        int left = run.remote.lost ? 0 : put_all_back(&run); /* else the next start does */
         if (left && !err)
             snprintf(error, error_size, "something could not be put back: the log says what");
         err = err ? err : left;
@@ -332,7 +358,9 @@ int run_governor(const struct flags *flags, struct config *config, const struct 
     client_buffer_release(&run.buffer);
     view_release(&run.view);
     writers_release(&run.writers);
-    config_free(run.config);
+    if (run.config != run.first)
+        config_free(run.config);
+    config_free(run.first);
     return err;
 }
 

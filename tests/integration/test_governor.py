@@ -22,7 +22,7 @@ import time
 import unittest
 
 from governing import GOVERNOR, GovernorRuns, POD_UID, cgroup_of, told_of
-from harness import EXPORTER, REPLAYS, SOURCE, free_port, main, parse_openmetrics, sanitized, start, stop, wait_until
+from harness import EXPORTER, REPLAYS, SOURCE, children, free_port, main, parse_openmetrics, sanitized, start, stop, wait_until
 from json_server import JsonServer
 
 ORIGINAL = "300000 100000\n"
@@ -679,7 +679,12 @@ class Governor(unittest.TestCase):
         self.assertIn("CapEff:\t0000000000000000", capabilities)
         scene.exporter.silent = True
         wait_until(lambda: read() == ["-1", "150000", "-1", "150000"], 20, "let go")
-        stop(process)
+        scene.exporter.silent = False
+        wait_until(lambda: read() == ["-1", "100000", "100000", "100000"], 20, "held again")
+        os.kill(children(process.pid)[0], signal.SIGKILL)
+        log = process.communicate(timeout=60)[1].decode()
+        self.assertEqual(process.returncode, 1, log)
+        self.assertEqual(read(), ["-1", "150000", "-1", "150000"])
 
     def test_wrong_use(self):
         scene = self.scene([100])

@@ -19,7 +19,7 @@ import time
 import unittest
 
 from governing import GOVERNOR, GovernorRuns, cgroup_of, told_of
-from harness import main, start, stop, wait_until
+from harness import children, main, start, stop, wait_until
 from json_server import JsonServer
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -193,6 +193,18 @@ class Resctrl(unittest.TestCase):
         wait_until(lambda: machine.tick > 20, 20, "ticks")
         self.assertLessEqual(len(machine.own_groups()), 1)
         stop(process)
+        self.assertEqual(machine.groups(), {"res:/"})
+        self.assertEqual(machine.own_groups(), [])
+
+    def test_the_decider_is_killed(self):
+        machine = self.machine()
+        process = machine.run("--enforce")
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(stop, process, signal.SIGKILL)
+        wait_until(lambda: machine.groups() == {"res:ig_3ff_90"}, 20, "turned down")
+        os.kill(children(process.pid)[0], signal.SIGKILL)
+        log = process.communicate(timeout=60)[1].decode()
+        self.assertEqual(process.returncode, 1, log)
         self.assertEqual(machine.groups(), {"res:/"})
         self.assertEqual(machine.own_groups(), [])
 

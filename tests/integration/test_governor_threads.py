@@ -21,7 +21,7 @@ import time
 import unittest
 
 from governing import GOVERNOR, GovernorRuns, cgroup_of, id_of, told_of
-from harness import main, start, stop, wait_until
+from harness import children, main, start, stop, wait_until
 from json_server import JsonServer
 
 CPUS = sorted(os.sched_getaffinity(0))
@@ -201,6 +201,17 @@ class Threads(unittest.TestCase):
         self.assertIn(b"outcome=foreign", result.stderr)
         self.assertEqual(machine.cpus(machine.writers[0]), {CPUS[0]})
         self.assertEqual(machine.cpus(machine.main), set(CPUS))
+
+    def test_the_decider_is_killed(self):
+        """The writer gives everybody back, who was born too."""
+        machine = self.machine()
+        process = self.governed(machine)
+        wait_until(machine.are_kept, 40, "kept")
+        os.kill(children(process.pid)[0], signal.SIGKILL)
+        machine.beget()
+        log = process.communicate(timeout=60)[1].decode()
+        self.assertEqual(process.returncode, 1, log)
+        self.expect_restored(machine)
 
     def sweep(self, case):
         """case(machine, n) for n = 1, 2, ..., some at a time, until the steps of all of these did not

@@ -89,6 +89,11 @@ class Service(unittest.TestCase):
         self.assertEqual(self.machine.show("ActiveState"), "inactive")
         self.start()
         self.expect_capabilities(0)
+        # systemd's own socket, by which user 0 has anything done, is another file there.
+        private = "run/systemd/private"
+        seen = [os.stat(f"/proc/{pid}/root/{private}") for pid in
+                (self.machine.init, self.machine.pid(), *harness.children(self.machine.pid()))]
+        self.assertEqual([status.st_ino == seen[0].st_ino for status in seen], [True, False, False])
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=60) as answer:
             self.assertIn('interference_governor_mode{mode="observe"} 1', answer.read().decode())
         self.machine.systemctl("reload", UNIT)

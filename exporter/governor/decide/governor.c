@@ -256,34 +256,69 @@ static int restore_journal(struct journal *journal, const struct actuators *actu
     return journal_compact(journal);
 }
 
+static int restore_open(struct journal *journal, const struct governor_setup *setup,
+                        struct restore_counts *counts)
+{
+    struct actuators actuators;
+    const struct actuator_env env = {
+        .fs = setup->fs, .write = setup->write, .open = &journal->open};
+    actuators_open(&actuators, &env, setup->log);
+    int err = restore_journal(journal, &actuators, setup->log, counts);
+    actuators_close(&actuators);
+    return err;
+}
+
 int governor_restore(const char *state_directory, const struct governor_setup *setup,
                      struct restore_counts *counts, char *error, size_t error_size)
 {
-    struct actuators actuators;
     struct journal journal;
-    const struct actuator_env env = {.fs = setup->fs, .write = setup->write, .open = &journal.open};
     int err =
         journal_open(&journal, state_directory, false, setup->write, setup->fs, error, error_size);
     if (err)
         return err;
-    actuators_open(&actuators, &env, setup->log);
-    err = restore_journal(&journal, &actuators, setup->log, counts);
+    err = restore_open(&journal, setup, counts);
     if (err)
         snprintf(error, error_size, "%s/journal: %s", state_directory, strerror(-err));
-    actuators_close(&actuators);
     journal_close(&journal);
     return err;
 }
 
-/* The journal with what was open put back; of a dry run none. */
+static int refuse_left(int err, const char *directory, char *error, size_t error_size)
+{
+    snprintf(error, error_size, "%s: what an earlier governor left could not be put back%s%s",
+             directory, err ? ": " : "", err ? strerror(-err) : "");
+    return err ? err : -EAGAIN;
+}
+
+int governor_open_journal(const char *state_directory, const struct governor_setup *setup,
+                          struct journal *journal, struct restore_counts *counts, char *error,
+                          size_t error_size)
+{
+    int err =
+        journal_open(journal, state_directory, true, setup->write, setup->fs, error, error_size);
+    if (err)
+        return err;
+    err = restore_open(journal, setup, counts);
+    if (!err && !counts->failed)
+        return 0;
+    journal_close(journal);
+    return refuse_left(err, state_directory, error, error_size);
+}
+
+/* The journal with what was open put back; of a dry run none, and a keeper's has been seen to. */
 static int open_journal(struct governor *governor, char *error, size_t error_size)
 {
     const struct governor_setup *setup = &governor->setup;
     const char *directory = setup->config->state_directory;
     struct restore_counts *counts = &governor->restored;
     int err;
+    if (setup->keeper) {
+        *counts = *setup->restored;
+        if (setup->enforce)
+            journal_open_kept(&governor->journal, setup->keeper);
+        return 0;
+    }
     if (!setup->enforce) {
-        journal_open_nowhere(&governor->journal);
         if (setup->look_only)
             return 0;
         err = governor_restore(directory, setup, counts, error, error_size);
@@ -296,10 +331,8 @@ static int open_journal(struct governor *governor, char *error, size_t error_siz
     err = restore_journal(&governor->journal, &governor->actuators, setup->log, counts);
     if (!err && !counts->failed)
         return 0;
-    snprintf(error, error_size, "%s: what an earlier governor left could not be put back%s%s",
-             directory, err ? ": " : "", err ? strerror(-err) : "");
     journal_close(&governor->journal);
-    return err ? err : -EAGAIN;
+    return refuse_left(err, directory, error, error_size);
 }
 
 static int make_parts(struct governor *governor, char *error, size_t error_size)

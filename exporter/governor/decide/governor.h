@@ -21,6 +21,9 @@ struct governor_setup {
     bool look_only;              /* a dry run that puts back nothing either: for --check */
     const struct fsroot *fs;
     const struct fswrite *write;
+    /* Who keeps the journal, with what he has put back; NULL: it is opened, and all is put back. */
+    const struct journal_keeper *keeper;
+    const struct restore_counts *restored;
     const struct actuators *actuators; /* open, and the caller's to close; NULL: the machine's */
     const struct log *log;
     void (*decided)(void *context, const struct decision *decision);
@@ -82,5 +85,11 @@ void governor_look(const struct governor *governor, struct governor_state *out);
  * journal. For --restore, and for the start of governors that write nothing. */
 int governor_restore(const char *state_directory, const struct governor_setup *setup,
                      struct restore_counts *counts, char *error, size_t error_size);
+
+/* The same, with the lock kept, and the journal open for who goes on with it; it is made if there
+ * is none. -EAGAIN: something could not be put back; then, and after other errors, it is closed. */
+int governor_open_journal(const char *state_directory, const struct governor_setup *setup,
+                          struct journal *journal, struct restore_counts *counts, char *error,
+                          size_t error_size);
 
 #endif

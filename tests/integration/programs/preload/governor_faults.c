@@ -57,7 +57,7 @@ static bool step(bool before)
     if (++counts->steps != fault_at)
         return false;
     if (!fault_errno)
-        kill(getpid(), SIGKILL);
+        raise(SIGKILL);
     counts->failed += before;
     errno = fault_errno;
     return before;

@@ -1,0 +1,56 @@
+/*
+ * The two processes of a governor that runs:
+ *
+ *   writer    the program's first process: gives back what an earlier one left, and then does what
+ *             the decider asks for (write/writer.h); when that ends, however it does, gives back
+ *             what is open
+ *   decider   its child: all the rest, without any capability and without write access; it asks the
+ *             exporter and has the HTTP server's processes (front.h)
+ *
+ * When the writer dies the decider goes with it, and the next start gives back.
+ */
+#ifndef IE_GOVERNOR_PAIR_H
+#define IE_GOVERNOR_PAIR_H
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include "exporter/base/log.h"
+#include "exporter/governor/act/restore.h"
+#include "exporter/governor/config/config.h"
+#include "exporter/governor/config/flags.h"
+
+struct pair {
+    int channel;
+    pid_t decider; /* of the writer's; 0 in the decider */
+};
+
+/* For main, before there is anything that the decider's children could be after. 0 in the writer,
+ * 1 in the decider; -errno. */
+int pair_fork(struct pair *pair);
+/* Waits for a decider that has not been let begin, which ends. */
+void pair_end(const struct pair *pair);
+
+/* In the decider, until the writer has given back what an earlier one left. False: it is not to
+ * begin. */
+struct pair_begin {
+    bool may_set_affinity;
+    struct restore_counts restored;
+};
+bool pair_wait(const struct pair *pair, struct pair_begin *out);
+/* From when all is open on: gives up what deciding does not need, for good. */
+void pair_confine_decider(const struct log *log);
+
+/* Whether the writer, which began with the first one, may do what another configuration asks for.
+ * -EINVAL with the reason in error, or -ENOMEM. */
+int pair_may_change(const struct config *first, const struct config *config, char *error,
+                    size_t error_size);
+
+/* In the writer, with the configuration: until the decider has ended and all is given back. 0;
+ * -EAGAIN: something could not be put back; other -errno with the message in error, "" where the
+ * decider has said it. */
+int pair_write(const struct pair *pair, const struct flags *flags, const struct config *config,
+               const struct fsroot *fs, const struct log *log, const sigset_t *signals, char *error,
+               size_t error_size);
+
+#endif

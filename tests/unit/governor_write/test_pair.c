@@ -1,0 +1,176 @@
+/* What the process that decides may not do, for all that it is user 0: each is tried. And what the
+ * writer may be asked for by another configuration. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "exporter/governor/pair.h"
+#include "exporter/service/confine.h"
+#include "tests/unit/support/governor_rig.h"
+#include "tests/unit/support/governor_start.h"
+#include "tests/unit/support/tries.h"
+
+#define WORKER RIG_CONTAINER("aaaa")
+
+static const struct governor_rig *node; /* of the test that runs */
+static char quota[4200], folder[4096];
+
+static int try_write(void)
+{
+    return open(quota, O_WRONLY);
+}
+
+static int try_truncate(void)
+{
+    return open(quota, O_RDONLY | O_TRUNC) + truncate(quota, 0) == -2 ? -1 : 0;
+}
+
+static int try_make(void)
+{
+    char path[5000];
+    snprintf(path, sizeof path, "%s/other", folder);
+    return mkdir(path, 0700) == -1 && open(path, O_RDWR | O_CREAT, 0600) == -1 ? -1 : 0;
+}
+
+static int try_remove(void)
+{
+    char path[5000];
+    snprintf(path, sizeof path, "%s/other", folder);
+    return unlink(quota) == -1 && rmdir(folder) == -1 && rename(quota, path) == -1 ? -1 : 0;
+}
+
+static int try_change_mode(void)
+{
+    int fd = open(quota, O_RDONLY);
+    return fd >= 0 && fchmod(fd, 0777) == -1 && chmod(quota, 0777) == -1 ? -1 : 0;
+}
+
+static int try_affinity(void)
+{
+    cpu_set_t cpus;
+    return sched_getaffinity(0, sizeof cpus, &cpus) == 0 &&
+                   sched_setaffinity(getppid(), sizeof cpus, &cpus) == -1 &&
+                   sched_setaffinity(0, sizeof cpus, &cpus) == -1
+               ? -1
+               : 0;
+}
+
+static int try_memory(void)
+{
+    char byte = 0;
+    struct iovec part = {&byte, 1}, there = {&byte, 1};
+    return (int)process_vm_writev(getppid(), &part, 1, &there, 1, 0);
+}
+
+static int try_limits(void)
+{
+    return (int)syscall(SYS_prlimit64, getppid(), 7, NULL, NULL);
+}
+
+static int try_listen(void)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    return listen(fd, 1);
+}
+
+static void test_the_decider(void **state)
+{
+    static int (*const tries[])(void) = {
+        try_write,  try_truncate, try_make, try_remove, try_change_mode, try_affinity,   try_memory,
+        try_limits, try_listen,   try_exec, try_fork,   try_kill,        try_thread_kill};
+    struct governor_rig rig;
+    (void)state;
+    if (!confine_supported())
+        skip();
+    governor_rig_init(&rig, 2);
+    governor_rig_cgroup(&rig, "/kubepods", "max 100000");
+    governor_rig_cgroup(&rig, "/kubepods/pod" RIG_POD_UID, "max 100000");
+    governor_rig_cgroup(&rig, WORKER, "400000 100000");
+    node = &rig;
+    snprintf(folder, sizeof folder, "%s" WORKER, node->fs.path[FSROOT_CGROUP]);
+    snprintf(quota, sizeof quota, "%s/cpu.max", folder);
+    pid_t pid = fork();
+    if (pid == 0) {
+        const struct log log = {.fd = STDERR_FILENO, .level = LOG_LEVEL_ERROR};
+        int bad = 0;
+        pair_confine_decider(&log);
+        for (size_t i = 0; i < sizeof tries / sizeof *tries; i++)
+            if (tries[i]() != -1)
+                bad = 10 + (int)i;
+        /* And what it is for. */
+        int fd = memfd_create("page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        if (open(quota, O_RDONLY) < 0 || socket(AF_UNIX, SOCK_STREAM, 0) < 0 || fd < 0 ||
+            ftruncate(fd, 4096) != 0)
+            bad = 40;
+        _exit(bad);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    governor_rig_release(&rig);
+}
+
+/* ---- another configuration ---- */
+
+#define CONFIG(match, more, policies)                                                              \
+    "{\"governor\":1,\"classes\":["                                                                \
+    "{\"name\":\"web\",\"role\":\"protected\",\"match\":[{\"namespace\":\"shop\",\"pod\":\"*\","   \
+    "\"container\":\"*\"}]},"                                                                      \
+    "{\"name\":\"batch\",\"role\":\"best_effort\",\"match\":[{\"namespace\":\"*\",\"pod\":\"*\","  \
+    "\"container\":\"" match "\"}]" more "}],\"policies\":{" policies "}}"
+#define QUOTA "\"threshold\":{\"classes\":[\"batch\"]}"
+#define THREADS(cpus) QUOTA ",\"nvmm_cores\":{\"classes\":[\"batch\"],\"cpus\":\"" cpus "\"}"
+
+static void expect_change(const char *before, const char *after, const char *refused)
+{
+    struct config *first = governor_start_config(before), *config = governor_start_config(after);
+    char error[256] = "";
+    int err = pair_may_change(first, config, error, sizeof error);
+    assert_int_equal(err, refused ? -EINVAL : 0);
+    if (refused && !strstr(error, refused))
+        fail_msg("%s", error);
+    config_free(first);
+    config_free(config);
+}
+
+static void test_another_configuration(void **state)
+{
+    const char *first = CONFIG("a.service", ",\"cpu\":{\"base_cores\":1}", QUOTA);
+    (void)state;
+    expect_change(first, first, NULL);
+    expect_change(first, CONFIG("a.service", ",\"cpu\":{\"base_cores\":2}", QUOTA), NULL);
+    expect_change(first, CONFIG("a.service", ",\"cpu\":{\"base_cores\":0.5}", QUOTA), "floor");
+    expect_change(first, CONFIG("b*", "", QUOTA), NULL);
+    expect_change(first, CONFIG("b.service", "", QUOTA), "another service");
+    expect_change(first, CONFIG("a.service", "", THREADS("1-2")), "another kind");
+    expect_change(CONFIG("*", "", THREADS("1-2")), CONFIG("*", "", THREADS("1-2")), NULL);
+    expect_change(CONFIG("*", "", THREADS("1-2")), CONFIG("*", "", THREADS("1-3")), "other CPUs");
+    expect_change(CONFIG("*", "", THREADS("1-2")), first, "another service");
+    expect_change(CONFIG("*", "", THREADS("1-2")), CONFIG("*", "", QUOTA), NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_decider),
+        cmocka_unit_test(test_another_configuration),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
