@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "exporter/blackbox/blackbox.h"
 #include "exporter/daemon/exporter.h"
 #include "exporter/daemon/introduce.h"
 #include "exporter/front/front.h"
@@ -80,6 +81,21 @@ static int read_and_serve(const struct options *options, const struct log *log,
             log_error(log, "main", "cannot start the process that looks into others: %s",
                       strerror(-err));
     }
+    if (options->blackbox_directory) {
+        const struct blackbox_config blackbox = {.directory = options->blackbox_directory,
+                                                 .max_files = options->blackbox_max_files,
+                                                 .max_bytes = options->blackbox_max_bytes,
+                                                 .log = log};
+        int status;
+        err = blackbox_fork(&blackbox, &plan.blackbox, &status, error, sizeof error);
+        if (err > 0)
+            _exit(status);
+        if (err < 0) {
+            inspector_free(plan.inspector);
+            plan_release(&plan);
+            return complain(error, err);
+        }
+    }
     err = plan_drop_privileges(&plan);
     if (err)
         log_warn(log, "main", "cannot drop privileges: %s", strerror(-err));
@@ -87,6 +103,7 @@ static int read_and_serve(const struct options *options, const struct log *log,
     if (err)
         log_warn(log, "main", "the memory is not kept from others: %s", strerror(-err));
     int status = run(&plan, log, signals, front, &host);
+    blackbox_free(plan.blackbox);
     inspector_free(plan.inspector);
     plan_release(&plan);
     return status;
@@ -130,6 +147,8 @@ int main(int argc, char **argv)
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGHUP);
+    if (options.blackbox_directory)
+        sigaddset(&signals, SIGUSR2);
     if (!options.once)
         sigprocmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);

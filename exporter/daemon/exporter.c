@@ -167,6 +167,7 @@ static int build_pages(struct exporter *e)
         .collectors = collectors,
         .n_collectors = e->roster.n,
         .api = e->options->api,
+        .blackbox = e->plan->blackbox,
         .own_cgroup = is_replay(e) || e->options->once ? 0 : process_cgroup_find_own(&e->plan->fs),
     };
     return pages_new(&config, &e->pages);

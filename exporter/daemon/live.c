@@ -76,27 +76,6 @@ static void learn_machine(const struct plan *plan, const struct event_table *tab
     machine->pmem_dimms = (int)node.dimms;
 }
 
-static int start_recorder(struct sources *sources, const struct sources_config *config, char *error,
-                          size_t error_size)
-{
-    const struct options *options = config->plan->options;
-    if (!options->record_file)
-        return 0;
-    /* A constant that the probe may still replace is not written: a replay then calibrates from
-     * the same readings. */
-    struct machine machine = config->facts->machine;
-    if (!config->facts->cache_cycles_final)
-        machine.cache_cycles = machine.cache_seconds = 0;
-    int err = recorder_new(options->record_file, &machine, options->interval_ns, config->log,
-                           &sources->recorder);
-    if (err)
-        snprintf(error, error_size, "cannot write the recording %s: %s", options->record_file,
-                 recorder_why(err));
-    else
-        recorder_limit(sources->recorder, options->record_max_bytes);
-    return err && err != -ENOMEM ? -EINVAL : err;
-}
-
 /* The kernel's counters: of containers, threads, CPUs and memory controllers. */
 static int add_counters(struct sources *sources, const struct sources_config *config,
                         const struct event_table *table, struct source **counters)
@@ -293,7 +272,8 @@ int sources_init_live(struct sources *sources, const struct sources_config *conf
     const struct event_table *table = table_of_this_cpu(&plan->fs);
     sources->name = "perf";
     learn_machine(plan, table, config->facts);
-    int err = start_recorder(sources, config, error, error_size);
+    int err =
+        sources_start_recorder(sources, config, plan->options->interval_ns, error, error_size);
     if (err)
         return err;
     struct source *counters;

@@ -12,6 +12,7 @@
 #include "exporter/source/event/file.h"
 #include "exporter/source/perf/kernel.h"
 
+struct blackbox;
 struct inspector;
 
 struct plan {
@@ -28,6 +29,7 @@ struct plan {
     struct medium_rule *medium_rule;  /* borrowed; NULL: what is persistent memory really is */
     struct verdict nothing_to_sample; /* not REASON_OK: why */
     struct inspector *inspector;      /* borrowed; NULL: this process looks into others itself */
+    struct blackbox *blackbox;        /* borrowed; NULL: there is none */
 };
 
 /*

@@ -26,16 +26,30 @@ static void learn_machine(const struct replay *replay, struct facts *facts)
     facts_settle_fills(facts);
 }
 
+static int add_unit(struct sources *sources, const struct source_unit *unit)
+{
+    if (sources->recorder)
+        recorder_unit(sources->recorder, unit);
+    return inventory_add_unit(&sources->inventory, unit);
+}
+
+static int add_thread(struct sources *sources, const struct source_thread *thread)
+{
+    if (sources->recorder)
+        recorder_thread(sources->recorder, thread);
+    return inventory_add_thread(&sources->inventory, thread);
+}
+
 static int copy_inventory(struct sources *sources)
 {
     size_t n;
     int err = 0;
     const struct source_unit *units = replay_units(sources->replay, &n);
     for (size_t i = 0; i < n && !err; i++)
-        err = inventory_add_unit(&sources->inventory, &units[i]);
+        err = add_unit(sources, &units[i]);
     const struct source_thread *threads = replay_threads(sources->replay, &n);
     for (size_t i = 0; i < n && !err; i++)
-        err = inventory_add_thread(&sources->inventory, &threads[i]);
+        err = add_thread(sources, &threads[i]);
     return err;
 }
 
@@ -94,6 +108,10 @@ int sources_init_replayed(struct sources *sources, const struct sources_config *
     if (err)
         return err == -ENOMEM ? err : -EINVAL;
     learn_machine(sources->replay, config->facts);
+    err = sources_start_recorder(sources, config, replay_interval_ns(sources->replay), error,
+                                 error_size);
+    if (err)
+        return err;
     err = copy_inventory(sources);
     if (!err)
         err = add_replay(sources);

@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "exporter/blackbox/blackbox.h"
 #include "exporter/daemon/internal.h"
 #include "exporter/inspect/inspector.h"
 #include "exporter/live/order.h"
@@ -133,6 +134,8 @@ static void on_signal(void *context, int signo)
     struct exporter *e = context;
     if (signo == SIGHUP)
         reload(e);
+    else if (signo == SIGUSR2 && e->plan->blackbox)
+        blackbox_ask(e->plan->blackbox);
     else
         exporter_stop(e);
 }

@@ -20,6 +20,10 @@ int sources_init_replayed(struct sources *sources, const struct sources_config *
 int sources_add_bpf(struct sources *sources, const struct sources_config *config,
                     const struct perf_config *perf);
 
+/* What flags ask for: a file, the black box, both or none; before a source is wrapped. As
+ * sources_init. */
+int sources_start_recorder(struct sources *sources, const struct sources_config *config,
+                           uint64_t interval_ns, char *error, size_t error_size);
 /* The source itself, or the recorder around it. Takes it over also on failure. */
 int sources_wrap(struct sources *sources, struct source *source, struct source **out);
 /* For every scope and group. */

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "exporter/blackbox/blackbox.h"
 #include "exporter/daemon/internal.h"
 
 static void reserve_live(struct exporter *e, const struct container_diff *diff)
@@ -54,6 +55,30 @@ static void show_live(struct exporter *e)
     live_show(e->live, &e->tick, walk, &at);
 }
 
+static const char *key_of(const struct exporter *e, uint64_t tag)
+{
+    size_t cursor = 0;
+    const struct container *c;
+    while (tag && (c = container_table_next(e->table, &cursor)))
+        if (container_tag(c->slot, c->gen) == tag)
+            return c->key;
+    return "";
+}
+
+static void tell_blackbox(void *context, const struct live_incident *incident)
+{
+    static const enum blackbox_why whys[] = {
+        [LIVE_INCIDENT_WAITS] = BLACKBOX_WAITS,
+        [LIVE_INCIDENT_NAMED] = BLACKBOX_NAMED,
+        [LIVE_INCIDENT_UNNAMED] = BLACKBOX_UNNAMED,
+        [LIVE_INCIDENT_LOSES] = BLACKBOX_LOSES,
+    };
+    struct exporter *e = context;
+    enum blackbox_why why = whys[incident->kind];
+    if (blackbox_is(e->plan->blackbox, why, incident->tag, incident->id))
+        blackbox_mark(e->plan->blackbox, why, key_of(e, incident->tag));
+}
+
 static void report_collectors(struct exporter *e, struct pages_status *status)
 {
     roster_note(&e->roster, loop_wall_ns());
@@ -83,9 +108,13 @@ void exporter_publish(struct exporter *e)
         .open_counters = source_set_open_counters(e->sources.set),
         .reload_successful = e->reload_ok,
         .reload_success_wall_ns = e->reload_wall_ns,
-        .records = e->sources.recorder != NULL,
+        .records = e->options->record_file != NULL,
+        .has_blackbox = e->plan->blackbox != NULL,
         .recording_active = e->sources.recorder && recorder_is_active(e->sources.recorder),
     };
+    if (e->plan->blackbox)
+        blackbox_read(e->plan->blackbox, &state.blackbox, &state.blackbox_dropped,
+                      &state.blackbox_active);
     log_limits_read(e->log ? e->log->limits : NULL, state.log_dropped);
     if (e->front)
         front_log_dropped(e->front, state.log_dropped);
@@ -141,10 +170,12 @@ void exporter_run_tick(struct exporter *e, const struct tick *tick)
     roster_collect(&e->roster, &e->tick);
     /* What collecting found out may need new series, or free descriptors for others. */
     roster_reconcile(&e->roster, &(struct container_diff){0});
-    if (e->sources.recorder)
-        recorder_flush(e->sources.recorder);
     tell_table(e);
     show_live(e);
+    if (e->plan->blackbox)
+        live_incidents(e->live, tell_blackbox, e);
+    if (e->sources.recorder)
+        recorder_flush(e->sources.recorder);
     exporter_publish(e);
     kept_tick(&e->kept, &e->roster, e->live, tick->mono_ns);
 }

@@ -42,6 +42,7 @@ static void handle(struct desk *desk, struct http_response *response)
     const struct http_route *route = &desk->config.routes[desk->request.route];
     const struct http_request request = {
         .path = route->path,
+        .post = route->post,
         .accept = desk->request.accept,
         .accept_encoding = desk->request.accept_encoding,
         .local = desk->request.local,

@@ -98,6 +98,7 @@ static int send_start(const struct front *front, const int *sockets, size_t n)
         message.routes[i].path = http->routes[i].path;
         message.routes[i].handler = http->routes[i].handler;
         message.routes[i].limited = http->routes[i].limited;
+        message.routes[i].post = http->routes[i].post;
     }
     char bytes[8192];
     int len = start_message_write(&message, bytes, sizeof bytes);

@@ -192,6 +192,7 @@ int start_message_write(const struct start_message *message, void *bytes, size_t
         put_text(&out, message->routes[i].path);
         put_text(&out, message->routes[i].handler);
         put_number(&out, message->routes[i].limited);
+        put_number(&out, message->routes[i].post);
     }
     return written(&out, room);
 }
@@ -207,6 +208,7 @@ int start_message_read(const void *bytes, size_t len, struct start_message *out)
         out->routes[i].path = take_text(&in, false);
         out->routes[i].handler = take_text(&in, false);
         out->routes[i].limited = take_number(&in, 1) == 1;
+        out->routes[i].post = take_number(&in, 1) == 1;
     }
     return finished(&in);
 }

@@ -48,7 +48,7 @@ struct start_message {
     size_t n_routes;
     struct {
         const char *path, *handler;
-        bool limited;
+        bool limited, post;
     } routes[MESSAGE_ROUTES_MAX];
 };
 

@@ -23,10 +23,11 @@ struct remote {
 
 /* ---- out ---- */
 
-static size_t route_index(const struct remote *remote, const char *path)
+static size_t route_index(const struct remote *remote, const struct http_request *request)
 {
     size_t i = 0;
-    while (i < remote->n_routes && strcmp(remote->routes[i].path, path) != 0)
+    while (i < remote->n_routes && (remote->routes[i].post != request->post ||
+                                    strcmp(remote->routes[i].path, request->path) != 0))
         i++;
     return i;
 }
@@ -36,7 +37,7 @@ static int send_request(struct remote *remote, const struct http_request *reques
 {
     struct request_message message = {
         .id = ++remote->last_id,
-        .route = (uint16_t)route_index(remote, request->path),
+        .route = (uint16_t)route_index(remote, request),
         .accept = request->accept,
         .accept_encoding = request->accept_encoding,
         .local = request->local,
@@ -172,6 +173,7 @@ int remote_new(int fd, const struct start_message *start, struct tally *tally, s
         remote->routes[i] = (struct http_route){.path = start->routes[i].path,
                                                 .handler = start->routes[i].handler,
                                                 .limited = start->routes[i].limited,
+                                                .post = start->routes[i].post,
                                                 .handle = handle};
     pthread_mutex_init(&remote->lock, NULL);
     *out = remote;

@@ -267,6 +267,7 @@ static void handle(struct http_server *server, const struct http_route *route,
     const struct connection *track = tracked(connection);
     const struct http_request request = {
         .path = route->path,
+        .post = route->post,
         .accept = header(connection, MHD_HTTP_HEADER_ACCEPT),
         .accept_encoding = header(connection, MHD_HTTP_HEADER_ACCEPT_ENCODING),
         .local = track && track->local,
@@ -313,16 +314,22 @@ enum MHD_Result answer_request(void *closure, struct MHD_Connection *connection,
     }
     if (refused == GATE_WAIT)
         return MHD_YES;
-    for (size_t i = 0; i < server->n_routes && !route; i++)
-        if (strcmp(server->routes[i].path, url) == 0)
-            route = &server->routes[i];
+    bool post = strcmp(method, MHD_HTTP_METHOD_POST) == 0, allowed = false;
+    for (size_t i = 0; i < server->n_routes && !allowed; i++) {
+        if (strcmp(server->routes[i].path, url) != 0)
+            continue;
+        route = &server->routes[i];
+        allowed = route->post ? post
+                              : strcmp(method, MHD_HTTP_METHOD_GET) == 0 ||
+                                    strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
+    }
     connections_hurry(&listener->connections, clock_mono_ns());
 
     if (refused != GATE_OPEN)
         response = refusal(refused);
     else if (!route)
         response = refusal(404);
-    else if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+    else if (!allowed)
         response = refusal(405);
     else if (body)
         response = refusal(413);

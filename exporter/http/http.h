@@ -4,7 +4,7 @@
  *
  * Limits on connections, time and request size are enforced here; 400, 404, 405, 413, 414, 431 and
  * 503 are answered here where no handler needs to see the request. HEAD is answered as GET without
- * a body.
+ * a body; POST only where a route is for it.
  *
  * A web_config_file (web_config/config.h) brings TLS, client certificates, passwords, headers and a
  * rate limit: 401, 429, and 500 while the file is wrong.
@@ -31,6 +31,7 @@ enum { HTTP_DEFAULT_CONNECTIONS = 256, HTTP_DEFAULT_TIMEOUT_SECONDS = 20 };
 
 struct http_request {
     const char *path;
+    bool post;
     const char *accept;          /* NULL: not sent */
     const char *accept_encoding; /* NULL: not sent */
     bool local;                  /* from this machine: loopback, or a unix socket */
@@ -70,6 +71,7 @@ struct http_route {
     const char *handler; /* for the request counter's label, e.g. "metrics" */
     http_handler handle;
     bool limited; /* counted against max_requests; beyond that it is answered 503 */
+    bool post;    /* for POST, without a body; else for GET and HEAD. A path may have both */
 };
 
 struct http_config {

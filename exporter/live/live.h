@@ -183,6 +183,26 @@ void live_begin(struct live *live);
 void live_show(struct live *live, const struct tick *tick,
                const struct container *(*next)(void *context), void *context);
 
+/* What is not well, after live_show(). */
+enum live_incident_kind {
+    LIVE_INCIDENT_WAITS,   /* the container waits */
+    LIVE_INCIDENT_NAMED,   /* it makes memory slow */
+    LIVE_INCIDENT_UNNAMED, /* the NUMA node's memory is slow because of nobody that is known */
+    LIVE_INCIDENT_LOSES,   /* the container loses time, other than by slow memory */
+};
+
+struct live_incident {
+    enum live_incident_kind kind;
+    uint64_t tag; /* container_tag(); 0: it is no container's */
+    /* The NUMA node; of who loses time, the cause: it is another trouble when that changes. */
+    uint64_t id;
+};
+
+/* Each one. */
+void live_incidents(const struct live *live,
+                    void (*each)(void *context, const struct live_incident *incident),
+                    void *context);
+
 /* ---- readers, any thread ---- */
 
 /* 0, -ENODATA before the first tick was shown, or -ENOMEM. */

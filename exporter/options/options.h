@@ -47,7 +47,9 @@ struct options {
     const char *thresholds_file, *state_file, *events_file; /* NULL: not given */
     enum option_source source; /* a replay file makes it SOURCE_REPLAY */
     const char *replay_file, *record_file;
-    size_t record_max_bytes; /* 0: no limit */
+    size_t record_max_bytes;        /* 0: no limit */
+    const char *blackbox_directory; /* NULL: not given */
+    size_t blackbox_max_files, blackbox_max_bytes;
     bool replay_max_speed;   /* --source.replay.speed=max */
     uint64_t replay_skip_ns; /* of the recording's beginning: as fast as possible */
 

@@ -151,6 +151,8 @@ static int check_together(struct parse *parse)
     }
     if (options->state_file && options->once)
         return parse_fail(parse, "--state.file contradicts --once");
+    if (options->blackbox_directory && options->once)
+        return parse_fail(parse, "--blackbox.directory contradicts --once");
     if (options->table && !options->once)
         return parse_fail(parse, "--table needs --once");
     return 0;

@@ -231,6 +231,32 @@ const struct option_flag flag_table[] = {
      .unit = "BYTES",
      .help = "Stop the recording before the file gets longer. 0 means no limit."},
 
+    {.name = "blackbox.directory",
+     .type = FLAG_TEXT,
+     .offset = MEMBER(blackbox_directory),
+     .unit = "DIRECTORY",
+     .help = "Hold the last fifteen minutes of what was read in memory (64 MiB at most), and write "
+             "them to a recording in this directory when something begins: a container waits for "
+             "memory or loses time, somebody is named or nobody can be; at SIGUSR2, too, and where "
+             "POST /api/v1/blackbox asks for it. The file goes on until five minutes after the "
+             "end."},
+    {.name = "blackbox.max-files",
+     .type = FLAG_COUNT,
+     .offset = MEMBER(blackbox_max_files),
+     .min = 1,
+     .max = 64,
+     .fallback = "20",
+     .unit = "FILES",
+     .help = "How many files there may be in --blackbox.directory; the oldest go."},
+    {.name = "blackbox.max-bytes",
+     .type = FLAG_COUNT,
+     .offset = MEMBER(blackbox_max_bytes),
+     .min = 1048576,
+     .max = 1e15,
+     .fallback = "268435456",
+     .unit = "BYTES",
+     .help = "How large all files in --blackbox.directory may be together; the oldest go."},
+
     {.name = "once",
      .type = FLAG_BOOL,
      .offset = MEMBER(once),

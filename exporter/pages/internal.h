@@ -9,7 +9,11 @@
 #include "exporter/expose/page_cache.h"
 #include "exporter/pages/pages.h"
 
-enum { PAGES_OWN_ROUTES = 8, PAGES_MAX_ROUTES = PAGES_OWN_ROUTES + COLLECTORS_MAX };
+enum {
+    PAGES_OWN_ROUTES = 8,
+    PAGES_BLACKBOX_ROUTES = 2,
+    PAGES_MAX_ROUTES = PAGES_OWN_ROUTES + PAGES_BLACKBOX_ROUTES + COLLECTORS_MAX
+};
 
 struct pages {
     struct pages_config config;
@@ -38,6 +42,9 @@ void pages_api_containers(void *context, const struct http_request *request,
 /* The page of the collector whose path was requested. */
 void pages_api_collector(void *context, const struct http_request *request,
                          struct http_response *response);
+/* The list of files, and, by POST, one more of them. */
+void pages_api_blackbox(void *context, const struct http_request *request,
+                        struct http_response *response);
 void pages_landing(void *context, const struct http_request *request,
                    struct http_response *response);
 

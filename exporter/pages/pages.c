@@ -30,6 +30,12 @@ static void add_routes(struct pages *pages)
     };
     memcpy(pages->routes, own, sizeof own);
     pages->n_routes = PAGES_OWN_ROUTES;
+    for (int post = 0; post < PAGES_BLACKBOX_ROUTES && pages->config.blackbox; post++)
+        pages->routes[pages->n_routes++] = (struct http_route){.path = "/api/v1/blackbox",
+                                                               .handler = "blackbox",
+                                                               .handle = pages_api_blackbox,
+                                                               .limited = true,
+                                                               .post = post == 1};
     for (size_t i = 0; i < pages->config.n_collectors; i++) {
         const struct collector_page *page = pages->collectors[i].ops->page;
         if (page)

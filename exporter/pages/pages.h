@@ -20,6 +20,7 @@
 #include "exporter/base/log_limits.h"
 #include "exporter/base/reason.h"
 #include "exporter/base/tick.h"
+#include "exporter/blackbox/blackbox.h"
 #include "exporter/containers/container.h"
 #include "exporter/expose/expose.h"
 #include "exporter/http/http.h"
@@ -74,8 +75,9 @@ struct pages_config {
     struct store *store;
     const struct pages_collector *collectors; /* at most COLLECTORS_MAX; copied */
     size_t n_collectors;
-    bool api;            /* names of processes and containers' ids are for everybody */
-    uint64_t own_cgroup; /* inode of the exporter's own; 0: not known, or a replay */
+    bool api;                  /* names of processes and containers' ids are for everybody */
+    struct blackbox *blackbox; /* NULL: there is none */
+    uint64_t own_cgroup;       /* inode of the exporter's own; 0: not known, or a replay */
 };
 
 int pages_new(const struct pages_config *config, struct pages **out);

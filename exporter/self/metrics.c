@@ -92,6 +92,33 @@ const struct metric_desc self_descs[SELF_METRICS] = {
         METRIC(GAUGE, U64, EXPORTER("recording_active"), NULL,
                "1 while --source.record.file is written. 0: the recording has stopped; the log "
                "says why. Absent without that flag."),
+    [SELF_BLACKBOX_ACTIVE] =
+        METRIC(GAUGE, U64, EXPORTER("blackbox_active"), NULL,
+               "1 while the black box holds what is read. 0: its process has ended, and no further "
+               "file will be written until the exporter is started again. Absent, as all of it, "
+               "without --blackbox.directory."),
+    [SELF_BLACKBOX_MEMORY] = METRIC(GAUGE, U64, EXPORTER("blackbox_memory_bytes"), NULL,
+                                    "What the black box holds in memory. Near 58 million: it holds "
+                                    "less than fifteen minutes."),
+    [SELF_BLACKBOX_HELD] = METRIC(GAUGE, DOUBLE, EXPORTER("blackbox_held_seconds"), NULL,
+                                  "How far back the black box reaches. High is good: 900 to 960."),
+    [SELF_BLACKBOX_DROPPED] =
+        METRIC(COUNTER, U64, EXPORTER("blackbox_ticks_dropped"), NULL,
+               "Ticks that are missing in the black box because it did not keep up. High: the disk "
+               "of --blackbox.directory is slow, or the CPUs are busy."),
+    [SELF_BLACKBOX_WRITTEN] = METRIC(COUNTER, U64, EXPORTER("blackbox_files_written"), NULL,
+                                     "Files that the black box completed. High: much begins here."),
+    [SELF_BLACKBOX_FAILURES] =
+        METRIC(COUNTER, U64, EXPORTER("blackbox_failures"), NULL,
+               "Files that the black box could not write, or not to their end. High: the disk is "
+               "full, or --blackbox.max-bytes is too small; the log and /api/v1/blackbox say why."),
+    [SELF_BLACKBOX_FILES] =
+        METRIC(GAUGE, U64, EXPORTER("blackbox_files"), NULL,
+               "Files of the black box that are there. At --blackbox.max-files: "
+               "each further one takes the place of the oldest."),
+    [SELF_BLACKBOX_FILE_BYTES] =
+        METRIC(GAUGE, U64, EXPORTER("blackbox_file_bytes"), NULL,
+               "What these files take of the disk. Near --blackbox.max-bytes: the oldest go."),
 
     [SELF_HTTP_REQUESTS] = METRIC(COUNTER, U64, EXPORTER("http_requests"), "handler, format, code",
                                   "HTTP requests answered. High for code 503: more scrapes at "

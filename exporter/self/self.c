@@ -314,6 +314,22 @@ static void update_process(struct self *self)
                 now.start_time_seconds);
 }
 
+static void update_blackbox(struct self *self, const struct self_state *state)
+{
+    const struct blackbox_report *report = &state->blackbox;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < report->n_files; i++)
+        bytes += report->files[i].bytes;
+    series_set_u64(self->single[SELF_BLACKBOX_ACTIVE], state->blackbox_active);
+    series_set_u64(self->single[SELF_BLACKBOX_MEMORY], report->ring_bytes);
+    series_set(self->single[SELF_BLACKBOX_HELD], seconds_of(report->ring_span_ns));
+    series_set_u64(self->single[SELF_BLACKBOX_DROPPED], state->blackbox_dropped);
+    series_set_u64(self->single[SELF_BLACKBOX_WRITTEN], report->written);
+    series_set_u64(self->single[SELF_BLACKBOX_FAILURES], report->failed);
+    series_set_u64(self->single[SELF_BLACKBOX_FILES], report->n_files);
+    series_set_u64(self->single[SELF_BLACKBOX_FILE_BYTES], bytes);
+}
+
 void self_update(struct self *self, const struct self_state *state)
 {
     for (size_t i = 0; i < self->n_collectors; i++)
@@ -325,6 +341,8 @@ void self_update(struct self *self, const struct self_state *state)
         series_set_u64(self->log_dropped[i], state->log_dropped[i]);
     if (state->records)
         series_set_u64(self->single[SELF_RECORDING_ACTIVE], state->recording_active);
+    if (state->has_blackbox)
+        update_blackbox(self, state);
     for (int i = 0; i < CONTAINER_COUNTS; i++)
         series_set_u64(self->containers[i], state->containers[i]);
     series_set_u64(self->single[SELF_CONTAINERS_LIMIT], state->containers_limit);

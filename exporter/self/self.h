@@ -12,6 +12,7 @@
 
 #include "collectors/contract/collector.h"
 #include "exporter/base/log_limits.h"
+#include "exporter/blackbox/blackbox.h"
 #include "exporter/containers/container.h"
 
 struct self_config {
@@ -46,6 +47,9 @@ struct self_state {
     uint64_t reload_success_wall_ns;
     uint64_t log_dropped[LOG_DROPS];
     bool records, recording_active; /* a recording was asked for; it goes on */
+    bool has_blackbox, blackbox_active;
+    struct blackbox_report blackbox;
+    uint64_t blackbox_dropped;
 };
 
 struct self;

@@ -124,6 +124,14 @@ unsigned confine_files(const int *directories, size_t n)
     return version < 1 ? 0 : restrict_files(all_file_rights(version), read_rights, directories, n);
 }
 
+unsigned confine_directory(int directory)
+{
+    long version = interface_version();
+    return version < 1 ? 0
+                       : restrict_files(all_file_rights(version), read_rights | write_rights,
+                                        &directory, 1);
+}
+
 static unsigned restrict_writes(uint64_t allowed, const int *directories, size_t n)
 {
     long version = interface_version();

@@ -36,6 +36,10 @@ unsigned confine_privileges(bool keep_user);
  * what is open stays usable. Before threads start. Returns bits. */
 unsigned confine_files(const int *directories, size_t n);
 
+/* From now on opens, makes, changes and removes files in this directory (a descriptor, borrowed)
+ * only; what is open stays usable. Before threads start. Returns bits. */
+unsigned confine_directory(int directory);
+
 /*
  * Only the system calls named, as in the kernel's tables, with a space between (those that this
  * machine does not have are passed over), and naming a thread; any other fails with EPERM. openat()

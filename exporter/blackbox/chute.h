@@ -1,0 +1,26 @@
+/*
+ * Messages from one process to one of its children, in memory that both have: whoever puts one in
+ * never waits, and is told when there is no room.
+ */
+#ifndef IE_BLACKBOX_CHUTE_H
+#define IE_BLACKBOX_CHUTE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "exporter/base/textbuf.h"
+
+struct chute;
+
+/* Before the fork; 'size' bytes, of which memory is what is used. NULL: out of memory. */
+struct chute *chute_new(size_t size);
+/* In each of the two. Accepts NULL. */
+void chute_free(struct chute *chute);
+
+/* One message of n parts; false: there is no room, and nothing was put in. */
+bool chute_put(struct chute *chute, const struct textbuf *const *parts, size_t n);
+/* The next one in place of what 'out' holds. 1; 0: there is none; -ENOMEM, or -EBADMSG for what
+ * was never put in: then all that is there is passed over. */
+int chute_take(struct chute *chute, struct textbuf *out);
+
+#endif

@@ -1,0 +1,382 @@
+#include "exporter/blackbox/ring.h"
+
+#include <errno.h>
+#include <libdeflate.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporter/base/array.h"
+#include "exporter/base/hash.h"
+#include "exporter/blackbox/ring_internal.h"
+
+/* A chunk: so long, or so large, whichever comes first. */
+static const uint64_t chunk_ns = UINT64_C(60000000000);
+enum { CHUNK_BYTES = 4 << 20, LEVEL = 5 };
+
+/* A reading's row, as it was last. */
+struct row {
+    char key[RECORDING_MAX_KEY + 1];
+    enum group group;
+    int cpu;
+    uint32_t present;
+    uint64_t number;
+    uint64_t chunk; /* the last one that has its number */
+    uint64_t enabled_ns, running_ns;
+    uint64_t values[]; /* of the group */
+};
+
+struct kept {
+    char key[RECORDING_MAX_KEY + 1];
+    struct textbuf line;
+};
+
+int ring_new(const struct ring_limits *limits, struct ring **out)
+{
+    struct ring *ring = calloc(1, sizeof *ring);
+    if (!ring || !(ring->compressor = libdeflate_alloc_compressor(LEVEL))) {
+        free(ring);
+        return -ENOMEM;
+    }
+    ring->limits = *limits;
+    *out = ring;
+    return 0;
+}
+
+/* ---- what is known ---- */
+
+static uint64_t hash_of(const char *key, unsigned more)
+{
+    uint64_t hash = hash_bytes(HASH_START, key, strlen(key));
+    hash = hash_bytes(hash, &more, sizeof more);
+    return hash ^ hash >> 32;
+}
+
+static uint64_t hash_of_row(const char *key, enum group group, int cpu)
+{
+    return hash_of(key, (unsigned)(cpu + 2) * GROUP_COUNT + group);
+}
+
+static size_t row_bytes(enum group group)
+{
+    return sizeof(struct row) + group_descs[group].n * sizeof(uint64_t);
+}
+
+static struct row *row_of(struct ring *ring, const struct recording_read *read)
+{
+    uint64_t hash = hash_of_row(read->key, read->group, read->cpu);
+    struct row *row;
+    size_t at = 0;
+    do
+        row = hash_table_next(&ring->rows, hash, &at);
+    while (row && (row->cpu != read->cpu || row->group != read->group ||
+                   strcmp(row->key, read->key) != 0));
+    if (row || hash_table_reserve(&ring->rows, ring->rows.n + 1) ||
+        !(row = calloc(1, row_bytes(read->group))))
+        return row;
+    strncpy(row->key, read->key, sizeof row->key - 1);
+    row->group = read->group;
+    row->cpu = read->cpu;
+    row->number = ++ring->numbers;
+    ring->known_bytes += row_bytes(row->group);
+    hash_table_insert(&ring->rows, hash, row);
+    return row;
+}
+
+static void forget_kept(struct ring *ring, struct kept *kept)
+{
+    ring->known_bytes -= sizeof *kept + kept->line.cap;
+    textbuf_release(&kept->line);
+    free(kept);
+}
+
+static struct kept *find_kept(const struct ring *ring, const char *key)
+{
+    struct kept *kept;
+    size_t at = 0;
+    do
+        kept = hash_table_next(&ring->containers, hash_of(key, 0), &at);
+    while (kept && strcmp(kept->key, key) != 0);
+    return kept;
+}
+
+static void keep_container(struct ring *ring, const struct recording_line *line)
+{
+    const char *key = line->container.key;
+    struct kept *kept = find_kept(ring, key);
+    if (!kept && hash_table_reserve(&ring->containers, ring->containers.n + 1) == 0 &&
+        (kept = calloc(1, sizeof *kept))) {
+        strncpy(kept->key, key, sizeof kept->key - 1);
+        hash_table_insert(&ring->containers, hash_of(key, 0), kept);
+        ring->known_bytes += sizeof *kept;
+    }
+    if (!kept)
+        return;
+    ring->known_bytes -= kept->line.cap;
+    textbuf_clear(&kept->line);
+    pack_line(&kept->line, line);
+    ring->known_bytes += kept->line.cap;
+}
+
+/* With the next tick: its last readings may come yet. */
+static void note_gone(struct ring *ring, const char *key)
+{
+    if (array_reserve(&ring->gone, &ring->gone_cap, ring->n_gone + 1, sizeof *ring->gone))
+        return;
+    strncpy(ring->gone[ring->n_gone], key, RECORDING_MAX_KEY);
+    ring->gone[ring->n_gone++][RECORDING_MAX_KEY] = '\0';
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static void settle_gone(struct ring *ring)
+{
+    struct hash_table left = {0};
+    size_t n = ring->n_gone;
+    ring->n_gone = 0;
+    if (n == 0 || hash_table_reserve(&left, ring->rows.n + 1))
+        return;
+    qsort(ring->gone, n, sizeof *ring->gone, compare_keys);
+    for (size_t i = 0; i < ring->rows.cap; i++) {
+        struct row *row = ring->rows.slots[i].value;
+        if (row && bsearch(row->key, ring->gone, n, sizeof *ring->gone, compare_keys)) {
+            ring->known_bytes -= row_bytes(row->group);
+            free(row);
+        } else if (row) {
+            hash_table_insert(&left, ring->rows.slots[i].hash, row);
+        }
+    }
+    hash_table_release(&ring->rows);
+    ring->rows = left;
+    for (size_t i = 0; i < n; i++) {
+        struct kept *kept = find_kept(ring, ring->gone[i]);
+        if (!kept)
+            continue;
+        hash_table_remove(&ring->containers, hash_of(kept->key, 0), kept);
+        forget_kept(ring, kept);
+    }
+}
+
+/* ---- chunks ---- */
+
+static void free_chunk(struct ring_chunk *chunk)
+{
+    textbuf_release(&chunk->bytes);
+    free(chunk);
+}
+
+static void drop_oldest(struct ring *ring)
+{
+    struct ring_chunk *chunk = ring->oldest;
+    ring->oldest = chunk->next;
+    if (!ring->oldest)
+        ring->newest = NULL;
+    free_chunk(chunk);
+}
+
+void ring_free(struct ring *ring)
+{
+    if (!ring)
+        return;
+    while (ring->oldest)
+        drop_oldest(ring);
+    for (size_t i = 0; i < ring->rows.cap; i++)
+        free(ring->rows.slots[i].value);
+    for (size_t i = 0; i < ring->containers.cap; i++)
+        if (ring->containers.slots[i].value)
+            forget_kept(ring, ring->containers.slots[i].value);
+    hash_table_release(&ring->rows);
+    hash_table_release(&ring->containers);
+    textbuf_release(&ring->start);
+    libdeflate_free_compressor(ring->compressor);
+    free(ring->gone);
+    free(ring);
+}
+
+static void compress(struct ring *ring, struct ring_chunk *chunk)
+{
+    struct textbuf packed = TEXTBUF_INIT;
+    chunk->len = chunk->bytes.len;
+    if (textbuf_reserve(&packed, chunk->len) == 0)
+        packed.len = libdeflate_deflate_compress(ring->compressor, chunk->bytes.data, chunk->len,
+                                                 packed.data, packed.cap);
+    if (packed.len == 0) { /* it would not become smaller */
+        textbuf_release(&packed);
+        textbuf_trim(&chunk->bytes);
+        return;
+    }
+    textbuf_release(&chunk->bytes);
+    textbuf_trim(&packed);
+    chunk->bytes = packed;
+    chunk->packed_len = packed.len;
+}
+
+/* The number, what it is, and where it stood before the first reading that follows. */
+static void put_row(struct ring *ring, struct textbuf *out, struct row *row)
+{
+    textbuf_char(out, RING_ROW);
+    pack_u64(out, row->number);
+    pack_text(out, row->key);
+    pack_u64(out, row->group);
+    pack_u64(out, pack_signed(row->cpu));
+    pack_u64(out, row->present);
+    pack_u64(out, row->enabled_ns);
+    pack_u64(out, row->running_ns);
+    for (size_t i = 0; i < group_descs[row->group].n; i++)
+        pack_u64(out, row->values[i]);
+    row->chunk = ring->newest->serial;
+}
+
+static void describe_start(struct ring *ring)
+{
+    struct textbuf *out = &ring->newest->bytes;
+    for (size_t i = 0; i < ring->containers.cap; i++) {
+        const struct kept *kept = ring->containers.slots[i].value;
+        if (!kept || kept->line.error)
+            continue;
+        textbuf_char(out, RING_KEPT);
+        textbuf_add(out, kept->line.data, kept->line.len);
+    }
+    for (size_t i = 0; i < ring->rows.cap; i++) {
+        struct row *row = ring->rows.slots[i].value;
+        if (row && ring_is_level(row->group))
+            put_row(ring, out, row);
+    }
+}
+
+static int begin_chunk(struct ring *ring)
+{
+    struct ring_chunk *chunk = calloc(1, sizeof *chunk);
+    if (!chunk)
+        return -ENOMEM;
+    chunk->serial = ++ring->serials;
+    chunk->before_mono_ns = ring->last_mono_ns;
+    if (ring->newest)
+        compress(ring, ring->newest);
+    *(ring->newest ? &ring->newest->next : &ring->oldest) = chunk;
+    ring->newest = chunk;
+    describe_start(ring);
+    return 0;
+}
+
+void ring_figures(const struct ring *ring, struct ring_figures *out)
+{
+    *out = (struct ring_figures){.bytes = ring->known_bytes + ring->start.cap};
+    for (const struct ring_chunk *chunk = ring->oldest; chunk; chunk = chunk->next) {
+        out->bytes += sizeof *chunk + chunk->bytes.cap;
+        out->ticks += chunk->ticks;
+        if (out->begin_mono_ns == 0)
+            out->begin_mono_ns = chunk->begin_mono_ns;
+        if (chunk->ticks > 0)
+            out->end_mono_ns = chunk->end_mono_ns;
+    }
+    out->bytes += (ring->rows.cap + ring->containers.cap) * sizeof(struct hash_slot);
+}
+
+static void drop_old(struct ring *ring, uint64_t now_ns)
+{
+    struct ring_figures now;
+    while (ring->oldest != ring->newest &&
+           now_ns - ring->oldest->next->begin_mono_ns >= ring->limits.span_ns)
+        drop_oldest(ring);
+    for (ring_figures(ring, &now);
+         now.bytes > ring->limits.max_bytes && ring->oldest != ring->newest;
+         ring_figures(ring, &now))
+        drop_oldest(ring);
+}
+
+/* ---- lines ---- */
+
+static void take_tick(struct ring *ring, const struct recording_line *line)
+{
+    uint64_t now_ns = line->tick.mono_ns;
+    struct ring_chunk *chunk = ring->newest;
+    settle_gone(ring);
+    if ((!chunk || now_ns - chunk->begin_mono_ns >= chunk_ns || chunk->bytes.len >= CHUNK_BYTES) &&
+        begin_chunk(ring) != 0)
+        return;
+    chunk = ring->newest;
+    if (chunk->begin_mono_ns == 0)
+        chunk->begin_mono_ns = now_ns;
+    drop_old(ring, now_ns);
+    ring->within_tick = true;
+    ring->last_mono_ns = now_ns;
+    textbuf_char(&chunk->bytes, RING_LINE);
+    pack_line(&chunk->bytes, line);
+}
+
+static void take_reading(struct ring *ring, const struct recording_read *read)
+{
+    struct row *row = row_of(ring, read);
+    struct textbuf *out = &ring->newest->bytes;
+    if (!row)
+        return;
+    if (row->chunk != ring->newest->serial)
+        put_row(ring, out, row);
+    int64_t enabled = (int64_t)(read->enabled_ns - row->enabled_ns);
+    int64_t running = (int64_t)(read->running_ns - row->running_ns);
+    textbuf_char(out, RING_READ);
+    pack_u64(out, row->number);
+    pack_u64(out, read->present);
+    pack_u64(out, pack_signed(enabled));
+    pack_u64(out, pack_signed(running - enabled));
+    for (size_t i = 0; i < group_descs[row->group].n; i++) {
+        if (!(read->present >> i & 1))
+            continue;
+        pack_u64(out, pack_signed((int64_t)(read->values[i] - row->values[i])));
+        row->values[i] = read->values[i];
+    }
+    row->present |= read->present;
+    row->enabled_ns = read->enabled_ns;
+    row->running_ns = read->running_ns;
+}
+
+void ring_take(struct ring *ring, const struct recording_line *line)
+{
+    struct recording_read read;
+    if (line->kind == RECORDING_HEADER) {
+        ring->header = *line;
+        ring->has_header = true;
+    } else if (line->kind == RECORDING_UNIT || line->kind == RECORDING_THREAD) {
+        pack_line(&ring->start, line);
+    } else if (line->kind == RECORDING_TICK) {
+        take_tick(ring, line);
+    } else {
+        if (line->kind == RECORDING_CONTAINER)
+            keep_container(ring, line);
+        if (line->kind == RECORDING_GONE)
+            note_gone(ring, line->gone.key);
+        if (!ring->within_tick)
+            return;
+        if (reading_of_line(line, &read)) {
+            take_reading(ring, &read);
+        } else {
+            textbuf_char(&ring->newest->bytes, RING_LINE);
+            pack_line(&ring->newest->bytes, line);
+        }
+    }
+}
+
+void ring_flush(struct ring *ring)
+{
+    struct ring_chunk *chunk = ring->newest;
+    if (!ring->within_tick)
+        return;
+    ring->within_tick = false;
+    textbuf_char(&chunk->bytes, RING_FLUSH);
+    if (textbuf_finish(&chunk->bytes)) {
+        while (ring->oldest)
+            drop_oldest(ring);
+        return;
+    }
+    chunk->whole = chunk->len = chunk->bytes.len;
+    chunk->end_mono_ns = ring->last_mono_ns;
+    chunk->ticks++;
+}
+
+const struct recording_line *ring_header(const struct ring *ring)
+{
+    return ring->has_header ? &ring->header : NULL;
+}

@@ -1,0 +1,50 @@
+/* What ring.c puts in and ring_player.c takes out. */
+#ifndef IE_BLACKBOX_RING_INTERNAL_H
+#define IE_BLACKBOX_RING_INTERNAL_H
+
+#include "exporter/base/hash_table.h"
+#include "exporter/blackbox/pack.h"
+#include "exporter/blackbox/ring.h"
+
+/* What a chunk is made of; the byte before each. */
+enum ring_op {
+    RING_LINE,  /* pack_line() */
+    RING_KEPT,  /* the same, of a container that is there as the chunk begins */
+    RING_ROW,   /* a row's number, and what it is: at its first reading in a chunk */
+    RING_READ,  /* a row's number, and what grew */
+    RING_FLUSH, /* the tick is whole */
+};
+
+struct ring_chunk {
+    struct ring_chunk *next;
+    uint64_t serial;
+    struct textbuf bytes; /* compressed, if packed_len > 0 */
+    size_t len;           /* of the bytes as they are read */
+    size_t packed_len;
+    size_t whole;                                        /* up to here ticks are whole */
+    uint64_t before_mono_ns, begin_mono_ns, end_mono_ns; /* the tick before; first and last */
+    uint64_t ticks;
+};
+
+struct ring {
+    struct ring_limits limits;
+    struct ring_chunk *oldest, *newest;
+    uint64_t serials, numbers; /* given so far */
+    struct textbuf start;      /* packed lines: units and threads */
+    struct recording_line header;
+    bool has_header, within_tick;
+    uint64_t last_mono_ns;
+    struct hash_table rows, containers;
+    size_t known_bytes; /* of both */
+    char (*gone)[RECORDING_MAX_KEY + 1];
+    size_t n_gone, gone_cap;
+    struct libdeflate_compressor *compressor;
+};
+
+/* Levels hold from one reading to the next and are no totals. */
+static inline bool ring_is_level(enum group group)
+{
+    return group == GROUP_PAGES || group == GROUP_BOUNDS;
+}
+
+#endif

@@ -1,0 +1,247 @@
+#include <errno.h>
+#include <libdeflate.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporter/blackbox/ring_internal.h"
+
+/* A row as it comes out. */
+struct played {
+    uint64_t number;
+    struct recording_read last;                               /* absolute, as it was live */
+    uint64_t enabled_ns, running_ns, values[GROUP_MAX_ROLES]; /* where the recording begins */
+    bool due; /* a level of which the first tick has no reading yet */
+    char key[RECORDING_MAX_KEY + 1];
+};
+
+struct ring_player {
+    struct ring *ring;
+    struct recorder *recorder;
+    uint64_t serial; /* of the chunk that is being read */
+    size_t at;       /* in it */
+    bool begun;      /* the first tick is over */
+    uint64_t before_mono_ns;
+    struct hash_table rows;
+};
+
+static uint64_t hash_of(uint64_t number)
+{
+    return number * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static struct played *find_row(const struct ring_player *player, uint64_t number)
+{
+    struct played *row;
+    size_t at = 0;
+    do
+        row = hash_table_next(&player->rows, hash_of(number), &at);
+    while (row && row->number != number);
+    return row;
+}
+
+void ring_player_free(struct ring_player *player)
+{
+    if (!player)
+        return;
+    for (size_t i = 0; i < player->rows.cap; i++)
+        free(player->rows.slots[i].value);
+    hash_table_release(&player->rows);
+    free(player);
+}
+
+/* ---- what a chunk says ---- */
+
+static int take_row(struct ring_player *player, struct unpack *in)
+{
+    struct played row = {.number = unpack_u64(in)};
+    strncpy(row.key, unpack_text(in), sizeof row.key - 1);
+    uint64_t group = unpack_u64(in);
+    if (in->failed || group >= GROUP_COUNT)
+        return -EBADMSG;
+    row.last.group = (enum group)group;
+    row.last.cpu = (int)unpack_signed(unpack_u64(in));
+    row.last.present = (uint32_t)unpack_u64(in);
+    row.last.enabled_ns = unpack_u64(in);
+    row.last.running_ns = unpack_u64(in);
+    for (size_t i = 0; i < group_descs[group].n; i++)
+        row.last.values[i] = unpack_u64(in);
+    if (in->failed || find_row(player, row.number))
+        return in->failed ? -EBADMSG : 0;
+    if (ring_is_level(row.last.group)) {
+        row.due = !player->begun && row.last.present != 0;
+    } else {
+        row.enabled_ns = row.last.enabled_ns;
+        row.running_ns = row.last.running_ns;
+        memcpy(row.values, row.last.values, sizeof row.values);
+    }
+    struct played *made = malloc(sizeof *made);
+    if (!made || hash_table_reserve(&player->rows, player->rows.n + 1)) {
+        free(made);
+        return -ENOMEM;
+    }
+    *made = row;
+    hash_table_insert(&player->rows, hash_of(row.number), made);
+    return 0;
+}
+
+/* A total may have fallen since the recording's begin (a group that was opened anew); it is then
+ * 0, which to who replays it is a fall, too. */
+static uint64_t since(uint64_t value, uint64_t origin)
+{
+    return value > origin ? value - origin : 0;
+}
+
+static void give_row(const struct ring_player *player, struct played *row)
+{
+    struct recording_read read = row->last;
+    struct recording_line line;
+    read.key = row->key;
+    read.enabled_ns = since(read.enabled_ns, row->enabled_ns);
+    read.running_ns = since(read.running_ns, row->running_ns);
+    for (size_t i = 0; i < group_descs[read.group].n; i++)
+        read.values[i] = since(read.values[i], row->values[i]);
+    line_of_reading(&read, &line);
+    recorder_line(player->recorder, &line);
+    row->due = false;
+}
+
+static int take_reading(struct ring_player *player, struct unpack *in)
+{
+    struct played *row = find_row(player, unpack_u64(in));
+    if (in->failed || !row)
+        return -EBADMSG;
+    struct recording_read *read = &row->last;
+    read->present = (uint32_t)unpack_u64(in);
+    int64_t enabled = unpack_signed(unpack_u64(in));
+    int64_t running = unpack_signed(unpack_u64(in)) + enabled;
+    bool anew = false;
+    read->enabled_ns += (uint64_t)enabled;
+    read->running_ns += (uint64_t)running;
+    for (size_t i = 0; i < group_descs[read->group].n; i++) {
+        if (!(read->present >> i & 1))
+            continue;
+        read->values[i] += (uint64_t)unpack_signed(unpack_u64(in));
+        anew |= read->values[i] < row->values[i];
+    }
+    if (in->failed)
+        return -EBADMSG;
+    if (anew || read->enabled_ns < row->enabled_ns) { /* opened anew: what counts is all of it */
+        row->enabled_ns = row->running_ns = 0;
+        memset(row->values, 0, sizeof row->values);
+    }
+    give_row(player, row);
+    return 0;
+}
+
+static void take_kept(struct ring_player *player, struct recording_line *line)
+{
+    if (player->begun)
+        return;
+    /* Its first window begins with the tick before, where its totals do. */
+    if (line->container.found_mono_ns < player->before_mono_ns)
+        line->container.found_mono_ns = player->before_mono_ns;
+    recorder_line(player->recorder, line);
+}
+
+static void give_due(const struct ring_player *player)
+{
+    for (size_t i = 0; i < player->rows.cap; i++) {
+        struct played *row = player->rows.slots[i].value;
+        if (row && row->due)
+            give_row(player, row);
+    }
+}
+
+static int take_op(struct ring_player *player, struct unpack *in)
+{
+    struct recording_line line;
+    uint8_t op = *in->at++;
+    switch (op) {
+    case RING_ROW:
+        return take_row(player, in);
+    case RING_READ:
+        return take_reading(player, in);
+    case RING_LINE:
+    case RING_KEPT:
+        if (!unpack_line(in, &line))
+            return -EBADMSG;
+        if (op == RING_KEPT)
+            take_kept(player, &line);
+        else
+            recorder_line(player->recorder, &line);
+        return 0;
+    case RING_FLUSH:
+        if (!player->begun)
+            give_due(player);
+        player->begun = true;
+        recorder_flush(player->recorder);
+        return 0;
+    default:
+        return -EBADMSG;
+    }
+}
+
+/* ---- chunk after chunk ---- */
+
+/* Of a compressed chunk in 'room'. */
+static const uint8_t *bytes_of(const struct ring_chunk *chunk, struct textbuf *room)
+{
+    if (chunk->packed_len == 0)
+        return (const uint8_t *)chunk->bytes.data;
+    struct libdeflate_decompressor *unpack = libdeflate_alloc_decompressor();
+    textbuf_clear(room);
+    bool whole = unpack && textbuf_reserve(room, chunk->len) == 0 &&
+                 libdeflate_deflate_decompress(unpack, chunk->bytes.data, chunk->packed_len,
+                                               room->data, chunk->len, NULL) == LIBDEFLATE_SUCCESS;
+    libdeflate_free_decompressor(unpack);
+    return whole ? (const uint8_t *)room->data : NULL;
+}
+
+static int play_chunk(struct ring_player *player, const struct ring_chunk *chunk)
+{
+    struct textbuf room = TEXTBUF_INIT;
+    int err = 0;
+    if (chunk->serial != player->serial) {
+        player->serial = chunk->serial;
+        player->at = 0;
+    }
+    if (player->at == chunk->whole)
+        return 0;
+    const uint8_t *bytes = bytes_of(chunk, &room);
+    struct unpack in = {.at = bytes + player->at, .end = bytes + chunk->whole};
+    if (!bytes)
+        err = -ENOMEM;
+    while (!err && in.at < in.end)
+        err = take_op(player, &in);
+    player->at = chunk->whole;
+    textbuf_release(&room);
+    return err;
+}
+
+int ring_player_run(struct ring_player *player)
+{
+    int err = 0;
+    for (const struct ring_chunk *chunk = player->ring->oldest; chunk && !err; chunk = chunk->next)
+        if (chunk->serial >= player->serial)
+            err = play_chunk(player, chunk);
+    return err;
+}
+
+int ring_player_new(struct ring *ring, struct recorder *recorder, struct ring_player **out)
+{
+    if (!ring->oldest || ring->oldest->ticks == 0)
+        return -ENODATA;
+    struct ring_player *player = calloc(1, sizeof *player);
+    if (!player)
+        return -ENOMEM;
+    player->ring = ring;
+    player->recorder = recorder;
+    player->before_mono_ns = ring->oldest->before_mono_ns;
+    struct unpack in = {.at = (const uint8_t *)ring->start.data,
+                        .end = (const uint8_t *)ring->start.data + ring->start.len};
+    struct recording_line line;
+    while (in.at < in.end && unpack_line(&in, &line))
+        recorder_line(recorder, &line);
+    *out = player;
+    return 0;
+}

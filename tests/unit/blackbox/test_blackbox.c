@@ -1,0 +1,209 @@
+/* What is kept of the files, what counts as a beginning, and the way to the scribe. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "exporter/blackbox/chute.h"
+#include "exporter/blackbox/incidents.h"
+#include "exporter/blackbox/shelf.h"
+
+static const uint64_t second_ns = 1000000000;
+
+/* ---- the shelf ---- */
+
+struct room {
+    char path[64];
+    int directory;
+};
+
+static int make_room(void **state)
+{
+    struct room *room = calloc(1, sizeof *room);
+    snprintf(room->path, sizeof room->path, "/tmp/test_blackbox.XXXXXX");
+    assert_non_null(mkdtemp(room->path));
+    room->directory = open(room->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    *state = room;
+    return 0;
+}
+
+static int leave_room(void **state)
+{
+    struct room *room = *state;
+    char command[128];
+    snprintf(command, sizeof command, "rm -r %s", room->path);
+    assert_int_equal(system(command), 0);
+    close(room->directory);
+    free(room);
+    return 0;
+}
+
+static void make_file(const struct room *room, const char *name, size_t bytes)
+{
+    int fd = openat(room->directory, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, (off_t)bytes), 0);
+    close(fd);
+}
+
+static bool is_there(const struct room *room, const char *name)
+{
+    struct stat st;
+    return fstatat(room->directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static void test_names_say_when_and_why(void **state)
+{
+    static const char *const none[] = {
+        "",
+        "blackbox-",
+        "blackbox-.jsonl.gz",
+        "blackbox-20261128T101530Z-.jsonl.gz",
+        "blackbox-20261128T101530Z-waits.jsonl",
+        "blackbox-20261128T101530Z-../../etc.jsonl.gz",
+        "blackbox-20261128T101530Z-Waits.jsonl.gz",
+        "blackbox-20261328T101530Z-waits.jsonl.gz",
+        "blackbox-20261128T101530Z-a_word_that_is_longer_than_any_of_them.jsonl.gz",
+        "x-blackbox-20261128T101530Z-waits.jsonl.gz",
+        "blackbox-20261128T101530Z-waits.jsonl.gz.part",
+    };
+    struct shelf_file file;
+    (void)state;
+    assert_true(shelf_parse_name("blackbox-20261128T101530Z-loses_time.jsonl.gz", &file));
+    assert_string_equal(file.why, "loses_time");
+    assert_int_equal(file.began_wall_ns, UINT64_C(1795860930) * second_ns);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_false(shelf_parse_name(none[i], &file));
+}
+
+static void test_the_oldest_go_and_nobody_elses(void **state)
+{
+    struct room *room = *state;
+    struct shelf *shelf = calloc(1, sizeof *shelf);
+    make_file(room, "blackbox-20261128T000003Z-waits.jsonl.gz", 10);
+    make_file(room, "blackbox-20261128T000001Z-waits.jsonl.gz", 10);
+    make_file(room, "blackbox-20261128T000004Z-named.jsonl.gz", 10);
+    make_file(room, "blackbox-20261128T000002Z-waits.jsonl.gz", 10);
+    make_file(room, "notes", 1000);
+    assert_int_equal(
+        symlinkat("notes", room->directory, "blackbox-20261128T000000Z-waits.jsonl.gz"), 0);
+    assert_int_equal(shelf_init(shelf, room->directory, 3, 1000), 0);
+    assert_int_equal(shelf->n, 3);
+    assert_int_equal(shelf->removed, 1);
+    assert_false(is_there(room, "blackbox-20261128T000001Z-waits.jsonl.gz"));
+    assert_string_equal(shelf->files[0].name, "blackbox-20261128T000002Z-waits.jsonl.gz");
+    assert_true(is_there(room, "notes"));
+    assert_true(is_there(room, "blackbox-20261128T000000Z-waits.jsonl.gz")); /* no file */
+
+    /* A name that is there already is nobody's to write over. */
+    const uint64_t wall_ns = UINT64_C(1795824004) * second_ns; /* 00:00:04 */
+    struct shelf_file *file = shelf_add(shelf, "named", wall_ns);
+    assert_string_equal(file->name, "blackbox-20261128T000005Z-named.jsonl.gz");
+    assert_true(file->open);
+    make_file(room, file->name, 985);
+    file->bytes = 985;
+    assert_false(is_there(room, "blackbox-20261128T000002Z-waits.jsonl.gz"));
+    shelf_trim(shelf); /* 985 + 10 + 10 */
+    assert_int_equal(shelf->n, 2);
+    shelf->files[1].bytes = 5000; /* what is being written stays */
+    shelf_trim(shelf);
+    assert_int_equal(shelf->n, 1);
+    shelf_drop_last(shelf);
+    assert_false(is_there(room, "blackbox-20261128T000005Z-named.jsonl.gz"));
+    free(shelf);
+}
+
+/* ---- beginnings ---- */
+
+static bool see(struct incidents *incidents, uint64_t id, uint64_t second, bool *opens)
+{
+    return incidents_see(incidents, 0, id, second * second_ns, opens);
+}
+
+static void test_what_begins(void **state)
+{
+    (void)state;
+    struct incidents *incidents = calloc(1, sizeof *incidents);
+    bool opens;
+    assert_true(see(incidents, 1, 1000, &opens) && opens);
+    assert_false(see(incidents, 1, 1010, &opens));
+    assert_true(incidents_go_on(incidents, 1020 * second_ns));
+    assert_false(incidents_go_on(incidents, 1026 * second_ns));
+    assert_true(see(incidents, 2, 1011, &opens) && opens);
+    assert_true(see(incidents, 1, 1100, &opens)); /* it begins again, but had its file */
+    assert_false(opens);
+    for (uint64_t second = 1100; second < 5000; second += 10)
+        assert_false(see(incidents, 1, second, &opens));
+    assert_false(incidents_go_on(incidents, 4990 * second_ns)); /* it is how things are */
+    assert_true(see(incidents, 1, 6000, &opens) && opens);
+    free(incidents);
+}
+
+static void test_more_than_can_be_remembered(void **state)
+{
+    (void)state;
+    struct incidents *incidents = calloc(1, sizeof *incidents);
+    bool opens;
+    for (uint64_t id = 0; id < 3 * INCIDENTS_MAX; id++)
+        assert_true(see(incidents, id, 1000 + id, &opens) && opens);
+    assert_int_equal(incidents->n, INCIDENTS_MAX);
+    assert_false(see(incidents, 3 * INCIDENTS_MAX - 1, 1000 + 3 * INCIDENTS_MAX, &opens));
+    free(incidents);
+}
+
+/* ---- the chute ---- */
+
+static void test_what_is_put_in_comes_out_or_is_refused(void **state)
+{
+    (void)state;
+    struct chute *chute = chute_new(1000);
+    struct textbuf a = TEXTBUF_INIT, b = TEXTBUF_INIT, out = TEXTBUF_INIT;
+    const struct textbuf *const parts[] = {&a, &b};
+    unsigned put = 0, taken = 0, refused = 0;
+    assert_int_equal(chute_take(chute, &out), 0);
+    for (unsigned i = 0; i < 2000; i++) {
+        textbuf_clear(&a);
+        textbuf_clear(&b);
+        for (unsigned k = 0; k < i % 97; k++)
+            textbuf_char(i % 2 ? &a : &b, (char)put);
+        textbuf_char(&b, (char)put);
+        if (chute_put(chute, parts, 2))
+            put++;
+        else
+            refused++;
+        if (i % 3 == 0)
+            continue;
+        assert_int_equal(chute_take(chute, &out), 1);
+        for (size_t k = 0; k < out.len; k++)
+            assert_int_equal(out.data[k], (char)taken);
+        taken++;
+    }
+    assert_true(refused > 100 && taken > 1000);
+    while (chute_take(chute, &out) == 1)
+        taken++;
+    assert_int_equal(taken, put);
+    textbuf_release(&a);
+    textbuf_release(&b);
+    textbuf_release(&out);
+    chute_free(chute);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names_say_when_and_why),
+        cmocka_unit_test_setup_teardown(test_the_oldest_go_and_nobody_elses, make_room, leave_room),
+        cmocka_unit_test(test_what_begins),
+        cmocka_unit_test(test_more_than_can_be_remembered),
+        cmocka_unit_test(test_what_is_put_in_comes_out_or_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
