@@ -259,6 +259,7 @@ const struct group_desc group_descs[GROUP_COUNT] = {
                       .required = 1 << 2},
     [GROUP_BANDWIDTH] = {.name = "bandwidth", .n = MON_VALUES, .roles = {MONITORED}},
     [GROUP_POD_BANDWIDTH] = {.name = "pod_bandwidth", .n = MON_VALUES, .roles = {MONITORED}},
+    [GROUP_DELAYS] = {.name = "delays", .n = 1, .roles = {ROLE_RUN_DELAY_NS}, .required = 1},
 };
 
 const char *role_name(enum role role)

@@ -98,7 +98,7 @@ enum role {
     ROLE_IO_SOME_NS,          /* some task waited for a disk */
     ROLE_MEMORY_LIMIT_EVENTS, /* its memory reached its limit; while it waits for it, or disks */
     ROLE_REFAULTS,            /* pages that it lost and read again; likewise */
-    ROLE_RUN_DELAY_NS,        /* its tasks waited for CPUs, added up; where there is no PSI */
+    ROLE_RUN_DELAY_NS,        /* its tasks waited for CPUs, added up */
     ROLE_STEAL_NS,            /* the hypervisor took from its CPUs, mean of them */
     ROLE_NODE_MEMORY_SOME_NS, /* of the whole machine */
     ROLE_NODE_RECLAIMED,      /* pages that the machine looked at to get free ones */
@@ -151,6 +151,7 @@ enum group {
     GROUP_BOUNDS,        /* likewise; levels, so that a window of it means nothing */
     GROUP_BANDWIDTH,     /* among others a level: sums over a window of it mean nothing */
     GROUP_POD_BANDWIDTH, /* the same, of all containers of a container's pod together */
+    GROUP_DELAYS,        /* one row, without a CPU */
     GROUP_COUNT
 };
 

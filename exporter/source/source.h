@@ -93,6 +93,14 @@ struct probe_reading {
     int cpu;           /* on which it ran; -1: not known */
 };
 
+/* A CPU that one scope had after it was taken from another one, whose task wanted to go on: until it
+ * was handed on. A limit of CPU time that is reached is no such taking. */
+struct cpu_taking {
+    uint64_t from; /* a scope's owner */
+    uint64_t by;   /* likewise; 0: of none whose owner is known */
+    uint64_t ns;
+};
+
 /* Why a run of the probe does not count. */
 enum probe_discard {
     PROBE_PREEMPTED, /* another thread ran on the CPU meanwhile */
@@ -109,6 +117,8 @@ struct source;
  *   counting   check, open, width, read, close: all five, or it does not count
  *   probing    probes; probe_discards, unless that is not known
  *   sampling   samples, drain, sampling: all three, or it does not sample
+ *
+ * A source that counts delays may have takings, too.
  *
  * The source set never calls an op that is missing: it answers for the source that nothing here
  * does that. 'begin', 'open_counters', 'unread' and 'end' may be left out by any source, 'name' and
@@ -147,6 +157,11 @@ struct source_ops {
     int (*probes)(struct source *source, struct probe_reading *out, size_t cap, size_t *n);
     /* Runs that did not count, since the start, by cause. */
     void (*probe_discards)(struct source *source, uint64_t discarded[PROBE_DISCARDS]);
+
+    /* Who took CPUs from whom in the tick that ended, of scopes whose group delays is open with an
+     * owner; pairs may come more than once. Returns how many there are, up to cap; left out: that is
+     * not known. Once a tick. */
+    size_t (*takings)(struct source *source, struct cpu_taking *out, size_t cap);
 
     /* ---- sampling ---- */
 

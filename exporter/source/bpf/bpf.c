@@ -4,16 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/base/clock.h"
 #include "exporter/source/bpf/counter.h"
 #include "exporter/source/bpf/rows.h"
-#include "exporter/source/bpf/task.h"
 #include "exporter/source/perf/explain.h"
 
 /* A container's group. */
 struct bpf_handle {
     struct bpf_counter *counter; /* borrowed */
+    enum bpf_user user;
     uint32_t slot;
     struct bpf_rows rows;
+    /* Of delays. */
+    uint64_t opened_ns, base_ns; /* what was counted then */
 };
 
 struct bpf_source {
@@ -23,7 +26,11 @@ struct bpf_source {
     struct perf_ladder ladder;
     struct bpf_counter *counters[GROUP_COUNT]; /* owned; NULL: not loaded */
     struct verdict refused[GROUP_COUNT];       /* why it was not, at the start */
-    bool ticks;                                /* have begun */
+    struct bpf_counter *delays; /* the one of them that counts delays, too; or NULL */
+    uint64_t *owners;           /* owned; of its slots; 0: none is known */
+    struct bpf_pair *pairs;     /* owned; room for those of all CPUs */
+    size_t n_pairs;             /* of the tick */
+    bool ticks;                 /* have begun */
     struct bpf_needs needs;
     struct bpf_lost lost; /* as of the last tick */
 };
@@ -50,6 +57,7 @@ bool bpf_serves(enum group group)
     case GROUP_IN_FLIGHT:
     case GROUP_MISSES:
     case GROUP_CPI:
+    case GROUP_DELAYS:
         return true;
     default:
         return false;
@@ -58,6 +66,20 @@ bool bpf_serves(enum group group)
 
 /* ---- counting ---- */
 
+/* What there is only one of: the program that counts a group first counts delays beside it. */
+static int begin_delays(struct bpf_source *self, struct bpf_counter *counter)
+{
+    self->needs.delays = false;
+    if (self->delays || !bpf_set_counts_delays(counter->set))
+        return 0;
+    self->owners = calloc(counter->slots.n, sizeof *self->owners);
+    self->pairs = calloc(counter->n_events, BPF_PAIRS * sizeof *self->pairs);
+    if (!self->owners || !self->pairs)
+        return -ENOMEM;
+    self->delays = counter;
+    return 0;
+}
+
 /* With ticks, the privileges to load are gone. What was refused before stays so, for that cause. */
 static int load(struct bpf_source *self, enum group group, struct verdict *why)
 {
@@ -65,6 +87,8 @@ static int load(struct bpf_source *self, enum group group, struct verdict *why)
     if (!self->ticks) {
         int err = bpf_counter_new(&self->context, &self->ladder, &self->cpus, group, &self->needs,
                                   &self->counters[group], why);
+        if (!err)
+            err = begin_delays(self, self->counters[group]);
         *refused = *why;
         return err;
     }
@@ -76,10 +100,28 @@ static int load(struct bpf_source *self, enum group group, struct verdict *why)
     return -EPERM;
 }
 
+static int check_delays(const struct bpf_source *self, struct verdict *why)
+{
+    if (self->delays)
+        return 0;
+    if (!self->needs.task.waits_at)
+        verdict_set(why, REASON_NO_DEVICE,
+                    "how long containers wait for CPUs is not counted: this kernel's tasks do not "
+                    "say it (CONFIG_SCHED_INFO), or it does not say where (CONFIG_DEBUG_INFO_BTF), "
+                    "or lets no program read it (lockdown)");
+    else
+        verdict_set(why, REASON_NO_DEVICE,
+                    "how long containers wait for CPUs is counted beside their events only, and "
+                    "none of these is counted");
+    return -ENODEV;
+}
+
 static int check(struct bpf_source *self, enum scope_kind kind, enum group group,
                  struct verdict *why)
 {
     verdict_clear(why);
+    if (kind == SCOPE_CGROUP && group == GROUP_DELAYS)
+        return check_delays(self, why);
     if (kind != SCOPE_CGROUP || !bpf_serves(group)) {
         verdict_set(why, REASON_NO_DEVICE, "BPF counts no group %s here", group_descs[group].name);
         return -ENODEV;
@@ -119,7 +161,7 @@ static int take_slot(struct bpf_handle *handle, const struct scope *scope, struc
         explain_place(scope, err, why);
         return err;
     }
-    err = bpf_counter_add(handle->counter, &place, &handle->slot);
+    err = bpf_counter_add(handle->counter, &place, handle->user, &handle->slot);
     if (err)
         verdict_set(why, REASON_NO_DEVICE, "no room for cgroup %s in the program's table: %s",
                     scope->key, strerror(-err));
@@ -132,17 +174,23 @@ static void free_handle(struct bpf_handle *handle)
     free(handle);
 }
 
+static uint64_t waited_ns(const struct bpf_handle *handle)
+{
+    const struct bpf_counter *counter = handle->counter;
+    return bpf_set_waited(counter->set, handle->slot);
+}
+
 static int bpf_open(struct source *source, const struct scope *scope, enum group group,
                     uint64_t *handle, struct verdict *why)
 {
     struct bpf_source *self = self_of(source);
     int err = check(self, scope->kind, group, why);
+    struct bpf_counter *counter = group == GROUP_DELAYS ? self->delays : self->counters[group];
     if (!err)
-        err = bpf_counter_start(self->counters[group], why);
+        err = bpf_counter_start(counter, why);
     perf_fd_account(&self->context);
     if (err)
         return err;
-    struct bpf_counter *counter = self->counters[group];
     struct bpf_handle *opened = calloc(1, sizeof *opened);
     if (!opened || bpf_rows_init(&opened->rows, counter->n_events) != 0) {
         free(opened);
@@ -150,12 +198,19 @@ static int bpf_open(struct source *source, const struct scope *scope, enum group
         return -ENOMEM;
     }
     opened->counter = counter;
+    opened->user = group == GROUP_DELAYS ? BPF_DELAYS : BPF_COUNTS;
     err = take_slot(opened, scope, why);
-    if (err)
+    if (err) {
         free_handle(opened);
-    else
-        *handle = (uint64_t)(uintptr_t)opened;
-    return err;
+        return err;
+    }
+    if (opened->user == BPF_DELAYS) {
+        self->owners[opened->slot] = scope->owner;
+        opened->opened_ns = clock_mono_ns();
+        opened->base_ns = waited_ns(opened);
+    }
+    *handle = (uint64_t)(uintptr_t)opened;
+    return 0;
 }
 
 static bool has_run(const void *context, int cpu)
@@ -169,8 +224,23 @@ static size_t bpf_width(struct source *source, uint64_t handle)
 {
     (void)source;
     struct bpf_handle *at = handle_of(handle);
+    if (at->user == BPF_DELAYS)
+        return 1;
     bpf_rows_find(&at->rows, has_run, at);
     return bpf_rows_room(&at->rows);
+}
+
+static int read_delays(const struct bpf_handle *at, struct reading *out)
+{
+    if (out->cap < 1)
+        return -ENOSPC;
+    struct reading_row *row = reading_row(out, 0);
+    uint64_t passed_ns = clock_mono_ns() - at->opened_ns;
+    *row = (struct reading_row){
+        .cpu = -1, .present = 1, .enabled_ns = passed_ns, .running_ns = passed_ns};
+    row->count[0] = waited_ns(at) - at->base_ns;
+    out->n = 1;
+    return 0;
 }
 
 static int bpf_read(struct source *source, uint64_t handle, struct reading *out)
@@ -178,6 +248,8 @@ static int bpf_read(struct source *source, uint64_t handle, struct reading *out)
     (void)source;
     struct bpf_handle *at = handle_of(handle);
     const struct bpf_counter *counter = at->counter;
+    if (at->user == BPF_DELAYS)
+        return read_delays(at, out);
     if (out->cap < at->rows.n)
         return -ENOSPC;
     for (size_t i = 0; i < at->rows.n; i++) {
@@ -198,9 +270,10 @@ static int bpf_read(struct source *source, uint64_t handle, struct reading *out)
 
 static void bpf_close(struct source *source, uint64_t handle)
 {
-    (void)source;
     struct bpf_handle *at = handle_of(handle);
-    bpf_counter_remove(at->counter, at->slot);
+    if (at->user == BPF_DELAYS)
+        self_of(source)->owners[at->slot] = 0;
+    bpf_counter_remove(at->counter, at->slot, at->user);
     free_handle(at);
 }
 
@@ -263,6 +336,36 @@ static void report_lost(struct bpf_source *self)
     self->lost = now;
 }
 
+/* As the flush left them, before their slots are others'. */
+static void take_pairs(struct bpf_source *self)
+{
+    self->n_pairs = 0;
+    for (size_t cpu = 0; self->delays && cpu < self->delays->n_events; cpu++)
+        if (self->delays->events[cpu].flushed)
+            self->n_pairs +=
+                bpf_set_take_pairs(self->delays->set, (int)cpu, self->pairs + self->n_pairs);
+}
+
+static uint64_t owner_of(const struct bpf_source *self, uint32_t slot_and_1)
+{
+    return slot_and_1 && slot_and_1 <= self->delays->slots.n ? self->owners[slot_and_1 - 1] : 0;
+}
+
+static size_t bpf_takings(struct source *source, struct cpu_taking *out, size_t cap)
+{
+    struct bpf_source *self = self_of(source);
+    size_t n = 0;
+    for (size_t i = 0; i < self->n_pairs && n < cap; i++) {
+        const struct bpf_pair *pair = &self->pairs[i];
+        uint64_t from = owner_of(self, pair->from);
+        if (from)
+            out[n++] =
+                (struct cpu_taking){.from = from, .by = owner_of(self, pair->by), .ns = pair->ns};
+    }
+    self->n_pairs = 0;
+    return n;
+}
+
 static int bpf_begin(struct source *source, const struct tick *tick)
 {
     struct bpf_source *self = self_of(source);
@@ -272,6 +375,7 @@ static int bpf_begin(struct source *source, const struct tick *tick)
     for (int i = 0; i < GROUP_COUNT; i++)
         if (self->counters[i])
             begin_group(self, self->counters[i], changed, tick);
+    take_pairs(self);
     report_lost(self);
     perf_fd_account(&self->context);
     return err;
@@ -294,6 +398,8 @@ static void bpf_free(struct source *source)
     for (int i = 0; i < GROUP_COUNT; i++)
         bpf_counter_free(self->counters[i]);
     perf_fd_account(&self->context);
+    free(self->owners);
+    free(self->pairs);
     perf_ladder_release(&self->ladder);
     perf_cpus_release(&self->cpus);
     free(self);
@@ -307,6 +413,7 @@ static const struct source_ops bpf_ops = {
     .begin = bpf_begin,
     .read = bpf_read,
     .close = bpf_close,
+    .takings = bpf_takings,
     .open_counters = bpf_open_counters,
     .unread = bpf_unread,
     .free = bpf_free,
@@ -333,10 +440,11 @@ static size_t most_roles(void)
 static int try_program(struct bpf_source *self, struct verdict *why)
 {
     bool knows_tasks;
-    self->needs.css_set_at = bpf_task_css_set(self->context.fs);
+    bpf_task_find(self->context.fs, &self->needs.task);
+    self->needs.delays = true;
     int err = bpf_counter_try(&self->cpus, most_roles(), &self->needs, &knows_tasks, why);
     if (!err && !knows_tasks) {
-        self->needs.css_set_at = 0;
+        self->needs.task = (struct bpf_task){0};
         log_info(self->context.log, "bpf",
                  "it is not known where the kernel's tasks have their cgroup, or a program may not "
                  "read it: switches between tasks of one cgroup are paid for as well");

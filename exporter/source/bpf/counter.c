@@ -50,7 +50,8 @@ static struct bpf_sizes sizes_of(const struct perf_cpus *cpus, size_t n_roles,
     return (struct bpf_sizes){.roles = n_roles,
                               .slots = needs->containers,
                               .cpus = (size_t)cpus->possible,
-                              .css_set_at = needs->css_set_at};
+                              .task = needs->task,
+                              .delays = needs->delays};
 }
 
 int bpf_counter_try(const struct perf_cpus *cpus, size_t n_roles, const struct bpf_needs *needs,
@@ -101,7 +102,7 @@ int bpf_counter_new(struct perf_context *context, struct perf_ladder *ladder,
         bpf_counter_free(counter);
         return err;
     }
-    if (sizes.css_set_at && !bpf_set_knows_tasks(counter->set))
+    if (sizes.task.css_set_at && !bpf_set_knows_tasks(counter->set))
         log_info(context->log, "bpf",
                  "the kernel does not let programs read its tasks any more: switches between tasks "
                  "of one cgroup are paid for as well");
@@ -289,24 +290,26 @@ void bpf_counter_account(struct bpf_counter *counter)
 
 /* ---- containers ---- */
 
-int bpf_counter_add(struct bpf_counter *counter, const struct bpf_place *place, uint32_t *slot)
+int bpf_counter_add(struct bpf_counter *counter, const struct bpf_place *place, enum bpf_user user,
+                    uint32_t *slot)
 {
-    int err = bpf_slots_take(&counter->slots, place, slot);
+    bool shared;
+    int err = bpf_slots_take(&counter->slots, place, user, slot, &shared);
     if (err == -ENOSPC) { /* more came and went within a tick than there is room for */
         bpf_counter_flush(counter);
-        err = bpf_slots_take(&counter->slots, place, slot);
+        err = bpf_slots_take(&counter->slots, place, user, slot, &shared);
     }
-    if (err)
+    if (err || shared)
         return err;
     bpf_set_levels(counter->set, bpf_slots_levels(&counter->slots));
     err = bpf_set_tell(counter->set, place->id, *slot);
     if (err)
-        bpf_slots_leave(&counter->slots, *slot);
+        bpf_slots_leave(&counter->slots, *slot, user);
     return err;
 }
 
-void bpf_counter_remove(struct bpf_counter *counter, uint32_t slot)
+void bpf_counter_remove(struct bpf_counter *counter, uint32_t slot, enum bpf_user user)
 {
-    bpf_slots_leave(&counter->slots, slot);
+    bpf_slots_leave(&counter->slots, slot, user);
     bpf_set_levels(counter->set, bpf_slots_levels(&counter->slots));
 }

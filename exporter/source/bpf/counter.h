@@ -45,7 +45,8 @@ struct bpf_counter {
 /* What all groups' programs are loaded for. */
 struct bpf_needs {
     size_t containers;
-    uint32_t css_set_at; /* bpf_task_css_set() */
+    struct bpf_task task; /* bpf_task_find() */
+    bool delays;          /* one of them counts how long tasks wait for CPUs */
 };
 
 /* Whether the kernel takes the program, with tables for a group of so many roles, and runs it where
@@ -76,9 +77,11 @@ void bpf_counter_flush(struct bpf_counter *counter);
  * apart for good: they are closed, and to be opened again (retry). */
 void bpf_counter_account(struct bpf_counter *counter);
 
-/* A container's slot. 0; -ENOSPC; other -errno of the kernel. */
-int bpf_counter_add(struct bpf_counter *counter, const struct bpf_place *place, uint32_t *slot);
+/* A container's slot, which it has for its counts and its delays together. 0; -ENOSPC; other -errno
+ * of the kernel. */
+int bpf_counter_add(struct bpf_counter *counter, const struct bpf_place *place, enum bpf_user user,
+                    uint32_t *slot);
 /* Counts until the next flush, into a slot that nobody reads any more. */
-void bpf_counter_remove(struct bpf_counter *counter, uint32_t slot);
+void bpf_counter_remove(struct bpf_counter *counter, uint32_t slot, enum bpf_user user);
 
 #endif

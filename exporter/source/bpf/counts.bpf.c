@@ -12,6 +12,7 @@
 struct reading {
     __u64 enabled_ns;
     __u64 running_ns;
+    __u64 waited_ns;
     __u64 count[BPF_ROLES_MAX];
 };
 
@@ -46,11 +47,30 @@ struct {
     __uint(value_size, sizeof(struct bpf_cpu));
 } cpus SEC(".maps");
 
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(key_size, sizeof(__u32));
+    __uint(value_size, sizeof(struct bpf_pairs));
+} pairs SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(key_size, sizeof(__u32));
+    __uint(value_size, sizeof(struct bpf_tasks));
+} tasks SEC(".maps");
+
 const volatile __u32 n_roles;
 const volatile __u32 n_slots;
-/* In task_struct, of the pointer to its css_set; 0: unknown, and each switch is taken for one to
- * another cgroup. */
+/* Where this kernel's tasks have what is asked of them (task.h); 0: unknown. Without css_set_at each
+ * switch is taken for one to another cgroup, without waits_at no delays are counted, and without
+ * one of the next two nobody is known to be kept from a CPU. */
 const volatile __u32 css_set_at;
+const volatile __u32 waits_at;
+const volatile __u32 state_argument;
+const volatile __u32 state_at;
+const volatile __u32 cfs_rq_at;
+const volatile __u32 throttle_count_at;
 
 /* Set while it runs. Bit i of 'roles': an event counts role i; 'lead' is the group's leader. */
 __u32 roles;
@@ -116,26 +136,31 @@ static __always_inline int read_events(struct bpf_cpu *at, __u32 cpu, struct rea
     return 1;
 }
 
-/* To the container at this depth, if there is one. False: the task lies no deeper. */
+/* What credit() says; of a container, CREDITED and its slot. */
+enum { CREDIT_ENDED, CREDIT_NOBODY, CREDITED };
+
+/* To the container at this depth, if there is one. CREDIT_ENDED: the task lies no deeper. */
 __noinline int credit(const struct reading *since, __u32 cpu, __u32 level)
 {
     if (!since)
-        return 0;
+        return CREDIT_ENDED;
     __u64 id = bpf_get_current_ancestor_cgroup_id(level);
     if (!id)
-        return 0;
-    __u32 *slot = bpf_map_lookup_elem(&slots, &id);
-    if (!slot)
-        return 1;
-    __u32 index = cpu * n_slots + *slot;
+        return CREDIT_ENDED;
+    __u32 *found = bpf_map_lookup_elem(&slots, &id);
+    if (!found)
+        return CREDIT_NOBODY;
+    __u32 slot = *found, index = cpu * n_slots + slot;
     struct bpf_cell *cell = bpf_map_lookup_elem(&cells, &index);
     if (!cell)
-        return 1;
+        return CREDIT_NOBODY;
     __u64 turn = cell->turn;
     /* An exchange is a barrier, too. */
     __sync_lock_test_and_set(&cell->turn, turn + 1);
     cell->enabled_ns += since->enabled_ns;
     cell->running_ns += since->running_ns;
+    if (waits_at)
+        cell->count[n_roles] += since->waited_ns;
     /* Where the clock did not advance, nothing says that the events did not run. */
     if (since->running_ns || !since->enabled_ns) {
 #pragma unroll
@@ -146,7 +171,91 @@ __noinline int credit(const struct reading *since, __u32 cpu, __u32 level)
         }
     }
     __sync_lock_test_and_set(&cell->turn, turn + 2);
-    return 1;
+    return CREDITED + slot;
+}
+
+/* ---- delays ---- */
+
+/* How long the current task has waited for CPUs since it left one last, as the kernel has it. What
+ * it had waited then is in 'tasks', by its number: nothing may be allocated at a switch. 0 for a
+ * task that is seen first or had to give way to others, unless it runs for the first time. */
+static __always_inline __u64 waited(void)
+{
+    enum { NS_BITS = 48 };
+    const __u64 ns_mask = (1ull << NS_BITS) - 1;
+    struct {
+        __u64 runs, ns;
+    } waits;
+    __u32 number = (__u32)bpf_get_current_pid_tgid(), set = number % BPF_TASK_SETS;
+    if (!waits_at || !number)
+        return 0;
+    struct bpf_tasks *at = bpf_map_lookup_elem(&tasks, &set);
+    if (!at ||
+        bpf_probe_read_kernel(&waits, sizeof waits, (void *)(bpf_get_current_task() + waits_at)))
+        return 0;
+    __u64 tag = (__u64)(number / BPF_TASK_SETS + 1) << NS_BITS, seen = at->seen[0];
+    __u64 now = tag | (waits.ns & ns_mask);
+    if ((seen ^ tag) >> NS_BITS) {
+        seen = at->seen[1];
+        if (!((seen ^ tag) >> NS_BITS)) {
+            at->seen[1] = now;
+        } else {
+            at->seen[1] = at->seen[0];
+            at->seen[0] = now;
+            seen = 0;
+        }
+    } else {
+        at->seen[0] = now;
+    }
+    if (!seen)
+        return waits.runs == 1 ? waits.ns : 0;
+    __u64 since = (waits.ns - seen) & ns_mask;
+    return since >> (NS_BITS - 1) ? 0 : since; /* another one had its number before */
+}
+
+/* Whether the task that leaves wants to go on, and might. */
+static __always_inline int is_kept(const struct bpf_raw_tracepoint_args *context)
+{
+    __u32 state = 0, throttled = 0;
+    __u64 task = bpf_get_current_task(), cfs_rq = 0;
+    if (!state_argument && !state_at)
+        return 0;
+    if (!(context->args[0] & 1)) {
+        if (state_argument)
+            state = (__u32)context->args[3];
+        else if (bpf_probe_read_kernel(&state, sizeof state, (void *)(task + state_at)))
+            return 0;
+    }
+    if (state)
+        return 0;
+    /* At its limit of CPU time it is nobody's victim. */
+    if (throttle_count_at &&
+        (bpf_probe_read_kernel(&cfs_rq, sizeof cfs_rq, (void *)(task + cfs_rq_at)) ||
+         bpf_probe_read_kernel(&throttled, sizeof throttled, (void *)(cfs_rq + throttle_count_at))))
+        return 0;
+    return !throttled;
+}
+
+/* A table that is full tells less, and nothing wrong. */
+__noinline int take(struct bpf_cpu *at, __u32 cpu, __u32 by, __u64 ns)
+{
+    enum { TRIES = 4 };
+    if (!at)
+        return 0;
+    struct bpf_pairs *table = bpf_map_lookup_elem(&pairs, &cpu);
+    __u32 from = (__u32)at->waiter, place = from * 31 + by;
+    if (!table)
+        return 0;
+    for (__u32 i = 0; i < TRIES; i++) {
+        struct bpf_pair *pair = &table->at[at->bank & 1][(place + i) % BPF_PAIRS];
+        if (pair->from && (pair->from != from || pair->by != by))
+            continue;
+        pair->from = from;
+        pair->by = by;
+        pair->ns += ns;
+        break;
+    }
+    return 0;
 }
 
 /* Tasks with the same one are in the same cgroup. 0: not known. */
@@ -173,35 +282,65 @@ static __always_inline int stays(struct bpf_cpu *at, __u64 next)
     return 1;
 }
 
-static __always_inline int account(struct bpf_cpu *at, __u32 cpu)
+/* 'by' is the slot + 1 of the container whose task has the CPU, or 0. */
+static __always_inline void told(struct bpf_cpu *at, __u32 cpu, __u32 by, __u64 ns)
 {
-    struct reading since = {0};
+    if (at->waiter && at->waiter != by)
+        take(at, cpu, by, ns);
+}
+
+/* The slot + 1 of the innermost container that the current task is in, or 0. */
+static __always_inline __u32 account(struct bpf_cpu *at, __u32 cpu, __u64 waited_ns)
+{
+    struct reading since = {.waited_ns = at->waited + waited_ns};
     __u64 whose = css_set_at ? at->whose : 0;
+    __u32 innermost = 0;
     at->whose = 0;
-    if (!read_events(at, cpu, &since))
+    at->waited = 0;
+    if (!read_events(at, cpu, &since)) {
+        at->waiter = 0;
         return 0;
+    }
     /* Somebody else's work lies in the interval that the current task ends. As late as can be: it
      * may be moved at any time. */
     if (whose && whose != bpf_get_current_cgroup_id()) {
         at->moved++;
+        at->waiter = 0;
         return 0;
     }
     __u32 left = levels;
-    for (__u32 level = 0; level < BPF_LEVELS_MAX; level++)
-        if ((left >> level & 1) && !credit(&since, cpu, level))
+    for (__u32 level = 0; level < BPF_LEVELS_MAX; level++) {
+        if (!(left >> level & 1))
+            continue;
+        int said = credit(&since, cpu, level);
+        if (said == CREDIT_ENDED)
             break;
-    return 0;
+        if (said >= CREDITED)
+            innermost = said - CREDITED + 1;
+    }
+    if (waits_at)
+        told(at, cpu, innermost, since.enabled_ns);
+    return innermost;
 }
 
-/* Of (bool preempt, prev, next); the task that leaves is still the current one. */
+/* Of (bool preempt, prev, next), and the state of prev since Linux 5.18; the task that leaves is
+ * still the current one. */
 SEC("raw_tp/sched_switch")
 int on_switch(struct bpf_raw_tracepoint_args *context)
 {
     __u32 cpu = bpf_get_smp_processor_id();
     struct bpf_cpu *at = bpf_map_lookup_elem(&cpus, &cpu);
-    if (!at || !at->ready || (css_set_at && stays(at, context->args[2])))
+    if (!at || !at->ready)
         return 0;
-    return account(at, cpu);
+    __u64 waited_ns = waits_at ? waited() : 0;
+    if (css_set_at && stays(at, context->args[2])) {
+        at->waited += waited_ns;
+        return 0;
+    }
+    __u32 whose = account(at, cpu, waited_ns);
+    if (waits_at)
+        at->waiter = whose && is_kept(context) ? whose : 0;
+    return 0;
 }
 
 /* On each CPU before a reading, for what runs there now. */
@@ -210,5 +349,9 @@ int flush(void *context)
 {
     __u32 cpu = bpf_get_smp_processor_id();
     struct bpf_cpu *at = bpf_map_lookup_elem(&cpus, &cpu);
-    return at && at->ready ? account(at, cpu) : 0;
+    if (!at || !at->ready)
+        return 0;
+    account(at, cpu, waits_at ? waited() : 0);
+    at->bank ^= 1;
+    return 0;
 }

@@ -24,12 +24,15 @@ enum {
 struct bpf_set {
     struct counts *program; /* owned */
     size_t n_roles, n_slots, n_cpus;
-    uint32_t css_set_at;
+    struct bpf_task task;
+    bool delays;
     size_t cell_words;
     __u64 *cells; /* mapped */
     size_t cells_bytes;
     struct bpf_cpu *cpus; /* mapped */
     size_t cpus_bytes;
+    struct bpf_pairs *pairs; /* mapped; NULL: no delays are counted */
+    size_t pairs_bytes;
     int events, slots, flush; /* borrowed from 'program' */
 };
 
@@ -47,11 +50,32 @@ static int check_capability(void)
     return prctl(PR_CAPBSET_READ, CAP_BPF, 0, 0, 0) < 0 ? -EPERM : 0;
 }
 
+/* What only the program that counts delays has. */
+static int set_delays(struct bpf_set *set)
+{
+    struct counts *program = set->program;
+    const struct bpf_task *task = &set->task;
+    set->delays = set->delays && task->waits_at;
+    set->cell_words = BPF_CELL_HEAD + set->n_roles + set->delays;
+    program->rodata->css_set_at = task->css_set_at;
+    program->rodata->waits_at = set->delays ? task->waits_at : 0;
+    program->rodata->state_argument = task->state_argument;
+    program->rodata->state_at = task->state_at;
+    program->rodata->cfs_rq_at = task->cfs_rq_at;
+    program->rodata->throttle_count_at = task->throttle_count_at;
+    int err =
+        bpf_map__set_max_entries(program->maps.pairs, set->delays ? (uint32_t)set->n_cpus : 1);
+    return err ? err
+               : bpf_map__set_max_entries(program->maps.tasks, set->delays ? BPF_TASK_SETS : 1);
+}
+
 static int set_sizes(struct bpf_set *set)
 {
     struct counts *program = set->program;
-    int err =
-        bpf_map__set_max_entries(program->maps.events, (uint32_t)(set->n_cpus * set->n_roles));
+    int err = set_delays(set);
+    if (!err)
+        err =
+            bpf_map__set_max_entries(program->maps.events, (uint32_t)(set->n_cpus * set->n_roles));
     if (!err)
         err = bpf_map__set_max_entries(program->maps.slots, (uint32_t)set->n_slots);
     if (!err)
@@ -62,7 +86,6 @@ static int set_sizes(struct bpf_set *set)
         err = bpf_map__set_max_entries(program->maps.cpus, (uint32_t)set->n_cpus);
     program->rodata->n_roles = (uint32_t)set->n_roles;
     program->rodata->n_slots = (uint32_t)set->n_slots;
-    program->rodata->css_set_at = set->css_set_at;
     return err;
 }
 
@@ -90,9 +113,11 @@ static int load(struct bpf_set *set)
     int err = load_program(set);
     /* Where tasks cannot be read (lockdown), such a program is refused; what else there is to say,
      * the second attempt says. */
-    if (err && set->css_set_at) {
+    for (int less = set->delays ? 0 : 1; err && less < 2 && set->task.css_set_at; less++) {
         counts__destroy(set->program);
-        set->css_set_at = 0;
+        set->delays = false;
+        if (less == 1)
+            set->task = (struct bpf_task){0};
         err = load_program(set);
     }
     if (!err) {
@@ -111,6 +136,11 @@ static int load(struct bpf_set *set)
     if (err)
         return err;
     set->cpus_bytes = pages(cpus);
+    size_t pairs = set->delays ? set->n_cpus * sizeof *set->pairs : 0;
+    err = pairs ? map_shared(set->program->maps.pairs, pages(pairs), &set->pairs) : 0;
+    if (err)
+        return err;
+    set->pairs_bytes = pages(pairs);
     set->events = bpf_map__fd(set->program->maps.events);
     set->slots = bpf_map__fd(set->program->maps.slots);
     set->flush = bpf_program__fd(set->program->progs.flush);
@@ -133,8 +163,8 @@ int bpf_set_new(const struct bpf_sizes *sizes, struct bpf_set **out, struct verd
     set->n_roles = sizes->roles;
     set->n_slots = sizes->slots;
     set->n_cpus = sizes->cpus;
-    set->css_set_at = sizes->css_set_at;
-    set->cell_words = BPF_CELL_HEAD + sizes->roles;
+    set->task = sizes->task;
+    set->delays = sizes->delays;
     int unknown = check_capability(), err = unknown ? unknown : load(set);
     if (err) {
         bpf_refusal(err, !unknown, why);
@@ -153,6 +183,8 @@ void bpf_set_free(struct bpf_set *set)
         munmap(set->cells, set->cells_bytes);
     if (set->cpus)
         munmap(set->cpus, set->cpus_bytes);
+    if (set->pairs)
+        munmap(set->pairs, set->pairs_bytes);
     counts__destroy(set->program);
     free(set);
 }
@@ -195,7 +227,7 @@ int bpf_set_begin(struct bpf_set *set, int cpu, const int *fds)
 {
     /* New events start at 0; what is told of losses stays. */
     struct bpf_cpu *at = &set->cpus[cpu];
-    *at = (struct bpf_cpu){.unread = at->unread, .moved = at->moved};
+    *at = (struct bpf_cpu){.unread = at->unread, .moved = at->moved, .bank = at->bank};
     int err = 0;
     for (size_t i = 0; i < set->n_roles && !err; i++) {
         uint32_t key = key_of(set, cpu, i);
@@ -240,7 +272,32 @@ void bpf_set_clocks(const struct bpf_set *set, int cpu, uint64_t *enabled_ns, ui
 
 bool bpf_set_knows_tasks(const struct bpf_set *set)
 {
-    return set->css_set_at != 0;
+    return set->task.css_set_at != 0;
+}
+
+bool bpf_set_counts_delays(const struct bpf_set *set)
+{
+    return set->delays;
+}
+
+bool bpf_set_knows_takers(const struct bpf_set *set)
+{
+    return set->delays && (set->task.state_argument || set->task.state_at);
+}
+
+/* The program writes into the other bank since the flush. */
+size_t bpf_set_take_pairs(struct bpf_set *set, int cpu, struct bpf_pair out[BPF_PAIRS])
+{
+    size_t n = 0;
+    if (!set->pairs)
+        return 0;
+    uint64_t bank = __atomic_load_n(&set->cpus[cpu].bank, __ATOMIC_ACQUIRE);
+    struct bpf_pair *from = set->pairs[cpu].at[(bank & 1) ^ 1];
+    for (size_t i = 0; i < BPF_PAIRS; i++)
+        if (from[i].from)
+            out[n++] = from[i];
+    memset(from, 0, sizeof set->pairs[cpu].at[0]);
+    return n;
 }
 
 struct bpf_lost bpf_set_lost(const struct bpf_set *set)
@@ -262,8 +319,12 @@ static __u64 *cell_of(const struct bpf_set *set, uint32_t slot, int cpu)
 
 int bpf_set_tell(struct bpf_set *set, uint64_t id, uint32_t slot)
 {
-    for (size_t cpu = 0; cpu < set->n_cpus; cpu++)
+    for (size_t cpu = 0; cpu < set->n_cpus; cpu++) {
+        __u64 waiter = slot + 1; /* of the container before */
         memset(cell_of(set, slot, (int)cpu), 0, set->cell_words * WORD);
+        (void)__atomic_compare_exchange_n(&set->cpus[cpu].waiter, &waiter, 0, false,
+                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    }
     return bpf_map_update_elem(set->slots, &id, &slot, BPF_ANY);
 }
 
@@ -282,10 +343,18 @@ bool bpf_set_has_run(const struct bpf_set *set, uint32_t slot, int cpu)
     return word_now(&cell_of(set, slot, cpu)[1]) > 0;
 }
 
+uint64_t bpf_set_waited(const struct bpf_set *set, uint32_t slot)
+{
+    uint64_t sum = 0;
+    for (size_t cpu = 0; set->delays && cpu < set->n_cpus; cpu++)
+        sum += word_now(&cell_of(set, slot, (int)cpu)[BPF_CELL_HEAD + set->n_roles]);
+    return sum;
+}
+
 int bpf_set_read(const struct bpf_set *set, uint32_t slot, int cpu, struct bpf_cell *out)
 {
     const __u64 *cell = cell_of(set, slot, cpu);
-    __u64 words[BPF_CELL_HEAD + BPF_ROLES_MAX] = {0};
+    __u64 words[sizeof *out / WORD] = {0};
     for (int attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
         uint64_t turn = __atomic_load_n(cell, __ATOMIC_ACQUIRE);
         for (size_t i = 1; i < set->cell_words; i++)

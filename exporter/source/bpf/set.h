@@ -14,17 +14,19 @@
 #include "exporter/base/reason.h"
 #include "exporter/source/bpf/cells.h"
 #include "exporter/source/bpf/place.h"
+#include "exporter/source/bpf/task.h"
 
 struct bpf_set;
 
 struct bpf_sizes {
     size_t roles, slots;
-    size_t cpus;         /* have numbers below it */
-    uint32_t css_set_at; /* bpf_task_css_set(); 0: each switch of tasks is paid for */
+    size_t cpus;          /* have numbers below it */
+    struct bpf_task task; /* all 0: each switch of tasks is paid for */
+    bool delays;          /* it counts how long tasks wait for CPUs, where 'task' says how */
 };
 
 /* Loads and attaches it. Where the kernel does not let it read tasks, it is loaded as if
- * css_set_at were 0. 0 or -errno, with *why: -EINVAL for more than BPF_ROLES_MAX. Takes CAP_BPF and
+ * all of task were 0. 0 or -errno, with *why: -EINVAL for more than BPF_ROLES_MAX. Takes CAP_BPF and
  * CAP_PERFMON. */
 int bpf_set_new(const struct bpf_sizes *sizes, struct bpf_set **out, struct verdict *why);
 /* Detaches and unloads it. Accepts NULL. */
@@ -51,6 +53,12 @@ int bpf_set_flush(const struct bpf_set *set, int cpu);
 void bpf_set_clocks(const struct bpf_set *set, int cpu, uint64_t *enabled_ns, uint64_t *running_ns);
 /* Whether switches between tasks in the same cgroup are passed over. */
 bool bpf_set_knows_tasks(const struct bpf_set *set);
+/* Whether it counts how long tasks wait for CPUs; and who takes CPUs from whom. */
+bool bpf_set_counts_delays(const struct bpf_set *set);
+bool bpf_set_knows_takers(const struct bpf_set *set);
+/* The pairs that a CPU has had between the last flush and the one before, or another call since:
+ * up to BPF_PAIRS. Between two flushes of that CPU, once. */
+size_t bpf_set_take_pairs(struct bpf_set *set, int cpu, struct bpf_pair out[BPF_PAIRS]);
 /* Intervals whose counts nobody has, on all CPUs together since the start. */
 struct bpf_lost {
     uint64_t unread; /* the events could not be read */
@@ -68,7 +76,9 @@ void bpf_set_untell(struct bpf_set *set, uint64_t id);
 void bpf_set_levels(struct bpf_set *set, uint32_t levels);
 /* Whether the slot has been enabled there for any time. */
 bool bpf_set_has_run(const struct bpf_set *set, uint32_t slot, int cpu);
-/* A whole reading: n_roles counts. 0; -EAGAIN where the program never let go of the cell meanwhile.
+/* ns that the slot's tasks have waited for CPUs, where it counts delays. */
+uint64_t bpf_set_waited(const struct bpf_set *set, uint32_t slot);
+/* A whole reading: n_roles counts, and where it counts delays, one more, of these. 0; -EAGAIN where the program never let go of the cell meanwhile.
  * The cell's 'turn' says nothing. */
 int bpf_set_read(const struct bpf_set *set, uint32_t slot, int cpu, struct bpf_cell *out);
 

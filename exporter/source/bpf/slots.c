@@ -8,8 +8,9 @@
 struct bpf_slot {
     uint64_t id;
     int level;
-    bool taken, told; /* 'told': the ID stands for this slot */
-    uint32_t next;    /* of the list that it is on, as its head */
+    unsigned users; /* bits */
+    bool told;      /* the ID stands for this slot */
+    uint32_t next;  /* of the list that it is on, as its head */
 };
 
 static size_t greater(size_t a, size_t b)
@@ -66,24 +67,32 @@ static void set_told(struct bpf_slots *slots, struct bpf_slot *at, bool told)
     at->told = told;
 }
 
-static void displace(struct bpf_slots *slots, uint64_t id)
+static struct bpf_slot *told_by(const struct bpf_slots *slots, uint64_t id)
 {
     struct bpf_slot *at;
     size_t next = 0;
     while ((at = hash_table_next(&slots->told, hash_of(id), &next)) && at->id != id)
         ;
-    if (at)
-        set_told(slots, at, false);
+    return at;
 }
 
-int bpf_slots_take(struct bpf_slots *slots, const struct bpf_place *place, uint32_t *out)
+int bpf_slots_take(struct bpf_slots *slots, const struct bpf_place *place, enum bpf_user user,
+                   uint32_t *out, bool *shared)
 {
+    struct bpf_slot *same = told_by(slots, place->id);
+    *shared = same && same->users && !(same->users >> user & 1);
+    if (*shared) {
+        same->users |= 1u << user;
+        *out = (uint32_t)(same - slots->at);
+        return 0;
+    }
     if (!slots->free)
         return -ENOSPC;
     uint32_t i = slots->free - 1;
-    displace(slots, place->id);
+    if (same)
+        set_told(slots, same, false);
     slots->free = slots->at[i].next;
-    slots->at[i] = (struct bpf_slot){.id = place->id, .level = place->level, .taken = true};
+    slots->at[i] = (struct bpf_slot){.id = place->id, .level = place->level, .users = 1u << user};
     set_told(slots, &slots->at[i], true);
     ++*count_of(slots, place->level);
     slots->used++;
@@ -91,13 +100,14 @@ int bpf_slots_take(struct bpf_slots *slots, const struct bpf_place *place, uint3
     return 0;
 }
 
-void bpf_slots_leave(struct bpf_slots *slots, uint32_t slot)
+void bpf_slots_leave(struct bpf_slots *slots, uint32_t slot, enum bpf_user user)
 {
     struct bpf_slot *at = &slots->at[slot];
-    if (!at->taken)
+    bool held = at->users >> user & 1;
+    at->users &= ~(1u << user);
+    if (!held || at->users)
         return;
     --*count_of(slots, at->level);
-    at->taken = false;
     at->next = slots->left;
     slots->left = slot + 1;
 }

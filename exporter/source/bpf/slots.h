@@ -19,6 +19,9 @@
 
 struct bpf_slot;
 
+/* For what a container has a slot. One that is there for the other is shared. */
+enum bpf_user { BPF_COUNTS, BPF_DELAYS };
+
 struct bpf_slots {
     struct bpf_slot *at;    /* owned */
     struct hash_table told; /* of those for which their IDs stand, by these */
@@ -39,11 +42,12 @@ size_t bpf_slots_for(size_t containers, uint64_t interval_ns);
 int bpf_slots_init(struct bpf_slots *slots, size_t n);
 void bpf_slots_release(struct bpf_slots *slots);
 
-/* 0; -ENOSPC when there is none. Where another slot has the same ID, whose cgroup must then be
- * gone, that one is no longer told by it. */
-int bpf_slots_take(struct bpf_slots *slots, const struct bpf_place *place, uint32_t *out);
-/* Its container is closed. A slot that was left already is ignored. */
-void bpf_slots_leave(struct bpf_slots *slots, uint32_t slot);
+/* 0; -ENOSPC when there is none. *shared: it is told already. Where another slot has the same ID for
+ * the same user, whose cgroup must then be gone, that one is no longer told by it. */
+int bpf_slots_take(struct bpf_slots *slots, const struct bpf_place *place, enum bpf_user user,
+                   uint32_t *out, bool *shared);
+/* Its container is closed, for that user. A slot that was left already is ignored. */
+void bpf_slots_leave(struct bpf_slots *slots, uint32_t slot, enum bpf_user user);
 /* True: whoever maps IDs to slots takes this one away; to be called until it is false. */
 bool bpf_slots_forget(struct bpf_slots *slots, uint64_t *id);
 /* The program has run to its end everywhere since: slots that were forgotten are free. */

@@ -136,6 +136,13 @@ static int wrapped_read(struct source *source, uint64_t handle, struct reading *
     return err;
 }
 
+/* Not recorded: who took what is made out again from CPU time when a recording is replayed. */
+static size_t wrapped_takings(struct source *source, struct cpu_taking *out, size_t cap)
+{
+    struct source *inner = self_of(source)->inner;
+    return inner->ops->takings(inner, out, cap);
+}
+
 static int wrapped_probes(struct source *source, struct probe_reading *out, size_t cap, size_t *n)
 {
     struct recorder_source *self = self_of(source);
@@ -236,6 +243,7 @@ int recorder_wrap(struct recorder *recorder, struct source *inner, struct source
         .width = inner->ops->width ? wrapped_width : NULL,
         .begin = inner->ops->begin ? wrapped_begin : NULL,
         .read = inner->ops->read ? wrapped_read : NULL,
+        .takings = inner->ops->takings ? wrapped_takings : NULL,
         .probes = inner->ops->probes ? wrapped_probes : NULL,
         .probe_discards = inner->ops->probe_discards ? wrapped_probe_discards : NULL,
         .samples = inner->ops->samples ? wrapped_samples : NULL,

@@ -131,7 +131,7 @@ static void test_closed_until_the_flush(void **state)
     uint32_t slot = bpf_rig_add(rig, true);
     bpf_rig_start(rig);
     uint32_t other = bpf_rig_other(rig); /* at the same depth, which is looked at further on */
-    bpf_counter_remove(rig->counter, slot);
+    bpf_counter_remove(rig->counter, slot, BPF_COUNTS);
     uint64_t before = counted(rig, slot);
     bpf_rig_fault(rig);
     assert_in_range(counted(rig, slot) - before, BPF_RIG_FAULTS, 3 * BPF_RIG_FAULTS / 2);
@@ -142,7 +142,7 @@ static void test_closed_until_the_flush(void **state)
     before = counted(rig, slot);
     bpf_rig_fault(rig);
     assert_int_equal(counted(rig, slot), before);
-    bpf_counter_remove(rig->counter, other);
+    bpf_counter_remove(rig->counter, other, BPF_COUNTS);
 }
 
 /* A cgroup that came right after another one had ended, with its ID, before that one was closed. */
@@ -158,7 +158,7 @@ static void test_an_id_used_again(void **state)
     assert_in_range(counted(rig, again), BPF_RIG_FAULTS, 3 * BPF_RIG_FAULTS / 2);
     assert_in_range(counted(rig, slot) - before, 0, BPF_RIG_FAULTS / 2); /* until it was told */
 
-    bpf_counter_remove(rig->counter, slot);
+    bpf_counter_remove(rig->counter, slot, BPF_COUNTS);
     bpf_counter_flush(rig->counter);
     bpf_rig_fault(rig);
     assert_in_range(counted(rig, again), 2 * BPF_RIG_FAULTS, 5 * BPF_RIG_FAULTS / 2);

@@ -17,7 +17,8 @@ static uint32_t take(struct bpf_slots *slots, uint64_t id, int level)
 {
     const struct bpf_place place = {.id = id, .level = level};
     uint32_t slot = UINT32_MAX;
-    assert_int_equal(bpf_slots_take(slots, &place, &slot), 0);
+    bool shared;
+    assert_int_equal(bpf_slots_take(slots, &place, BPF_COUNTS, &slot, &shared), 0);
     assert_true(slot < slots->n);
     return slot;
 }
@@ -26,7 +27,8 @@ static void refuse(struct bpf_slots *slots)
 {
     const struct bpf_place place = {.id = 999, .level = 1};
     uint32_t slot = 77;
-    assert_int_equal(bpf_slots_take(slots, &place, &slot), -ENOSPC);
+    bool shared;
+    assert_int_equal(bpf_slots_take(slots, &place, BPF_COUNTS, &slot, &shared), -ENOSPC);
     assert_int_equal(slot, 77);
 }
 
@@ -67,7 +69,7 @@ static void test_given_away_after_settling_only(void **state)
     assert_int_equal(bpf_slots_init(&slots, 2), 0);
     uint32_t a = take(&slots, 11, 2);
     take(&slots, 12, 2);
-    bpf_slots_leave(&slots, a);
+    bpf_slots_leave(&slots, a, BPF_COUNTS);
     refuse(&slots);
     bpf_slots_settle(&slots); /* the ID is still there */
     refuse(&slots);
@@ -85,10 +87,10 @@ static void test_left_twice(void **state)
     struct bpf_slots slots;
     assert_int_equal(bpf_slots_init(&slots, 2), 0);
     uint32_t a = take(&slots, 11, 2);
-    bpf_slots_leave(&slots, a);
-    bpf_slots_leave(&slots, a);
+    bpf_slots_leave(&slots, a, BPF_COUNTS);
+    bpf_slots_leave(&slots, a, BPF_COUNTS);
     forget(&slots, 11);
-    bpf_slots_leave(&slots, a);
+    bpf_slots_leave(&slots, a, BPF_COUNTS);
     forget_none(&slots);
     bpf_slots_settle(&slots);
     take(&slots, 12, 2);
@@ -105,16 +107,52 @@ static void test_an_id_used_again(void **state)
     assert_int_equal(bpf_slots_init(&slots, 4), 0);
     uint32_t old = take(&slots, 11, 2), new = take(&slots, 11, 2);
     assert_int_not_equal(old, new);
-    bpf_slots_leave(&slots, old);
+    bpf_slots_leave(&slots, old, BPF_COUNTS);
     forget_none(&slots); /* the ID stands for the new one */
-    bpf_slots_leave(&slots, new);
+    bpf_slots_leave(&slots, new, BPF_COUNTS);
     uint32_t newest = take(&slots, 11, 2); /* and now for this one, before it is forgotten */
     forget_none(&slots);
-    bpf_slots_leave(&slots, newest);
+    bpf_slots_leave(&slots, newest, BPF_COUNTS);
     forget(&slots, 11);
     bpf_slots_settle(&slots);
     for (uint64_t id = 21; id < 25; id++)
         take(&slots, id, 2);
+    bpf_slots_release(&slots);
+}
+
+/* A container has one slot for its counts and its delays, whoever comes first, and until both have
+ * left it; one whose cgroup is gone shares it with no new one. */
+static void test_two_users(void **state)
+{
+    (void)state;
+    static const enum bpf_user users[] = {BPF_DELAYS, BPF_COUNTS};
+    const struct bpf_place place = {.id = 11, .level = 2};
+    struct bpf_slots slots;
+    bool shared;
+    assert_int_equal(bpf_slots_init(&slots, 3), 0);
+    for (int first = 0; first < 2; first++) {
+        uint32_t slot = 77, same = 78, new = 79;
+        assert_int_equal(bpf_slots_take(&slots, &place, users[first], &slot, &shared), 0);
+        assert_false(shared);
+        assert_int_equal(bpf_slots_take(&slots, &place, users[!first], &same, &shared), 0);
+        assert_true(shared);
+        assert_int_equal(same, slot);
+        assert_int_equal(slots.used, 1);
+        assert_int_equal(bpf_slots_take(&slots, &place, users[first], &new, &shared), 0);
+        assert_false(shared);
+        assert_int_not_equal(new, slot);
+        bpf_slots_leave(&slots, new, users[!first]); /* it has none there */
+        bpf_slots_leave(&slots, new, users[first]);
+        bpf_slots_leave(&slots, slot, users[first]);
+        bpf_slots_leave(&slots, slot, users[first]);
+        forget(&slots, 11);
+        bpf_slots_settle(&slots);
+        assert_int_equal(slots.used, 1);
+        bpf_slots_leave(&slots, slot, users[!first]);
+        forget_none(&slots); /* the ID stood for the new one */
+        bpf_slots_settle(&slots);
+        assert_int_equal(slots.used, 0);
+    }
     bpf_slots_release(&slots);
 }
 
@@ -126,8 +164,8 @@ static void test_an_id_that_was_not_told(void **state)
     struct bpf_slots slots;
     assert_int_equal(bpf_slots_init(&slots, 2), 0);
     uint32_t old = take(&slots, 11, 2), failed = take(&slots, 11, 2);
-    bpf_slots_leave(&slots, failed);
-    bpf_slots_leave(&slots, old);
+    bpf_slots_leave(&slots, failed, BPF_COUNTS);
+    bpf_slots_leave(&slots, old, BPF_COUNTS);
     refuse(&slots);
     forget(&slots, 11);
     refuse(&slots);
@@ -144,13 +182,13 @@ static void test_levels(void **state)
     assert_int_equal(bpf_slots_levels(&slots), 0);
     uint32_t a = take(&slots, 11, 2), b = take(&slots, 12, 2), c = take(&slots, 13, 15);
     assert_int_equal(bpf_slots_levels(&slots), 1 << 2 | 1 << 15);
-    bpf_slots_leave(&slots, a);
-    bpf_slots_leave(&slots, c);
+    bpf_slots_leave(&slots, a, BPF_COUNTS);
+    bpf_slots_leave(&slots, c, BPF_COUNTS);
     assert_int_equal(bpf_slots_levels(&slots), 1 << 2);
     uint32_t d = take(&slots, 14, BPF_LEVEL_UNKNOWN);
     assert_int_equal(bpf_slots_levels(&slots), 0xffff);
-    bpf_slots_leave(&slots, d);
-    bpf_slots_leave(&slots, b);
+    bpf_slots_leave(&slots, d, BPF_COUNTS);
+    bpf_slots_leave(&slots, b, BPF_COUNTS);
     assert_int_equal(bpf_slots_levels(&slots), 0);
     bpf_slots_release(&slots);
 }
@@ -191,6 +229,7 @@ int main(void)
         cmocka_unit_test(test_given_away_after_settling_only),
         cmocka_unit_test(test_left_twice),
         cmocka_unit_test(test_an_id_used_again),
+        cmocka_unit_test(test_two_users),
         cmocka_unit_test(test_an_id_that_was_not_told),
         cmocka_unit_test(test_levels),
         cmocka_unit_test(test_how_many),

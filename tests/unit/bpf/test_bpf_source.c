@@ -197,6 +197,44 @@ static void test_loaded_at_the_start_only(void **state)
     rig->source->ops->close(rig->source, open_group(rig, GROUP_CORE));
 }
 
+/* Beside what counts the first group; a container has one slot for both. */
+static void test_delays(void **state)
+{
+    struct rig *rig = rig_of(state);
+    const struct source_ops *ops = rig->source->ops;
+    const struct scope scope = {
+        .kind = SCOPE_CGROUP, .key = "test", .cgroup_fd = rig->cgroup_fd, .owner = 7};
+    struct verdict why;
+    struct cpu_taking takings[1];
+    uint64_t space[16], handle;
+    struct reading reading = {
+        .rows = space, .cap = 1, .stride_bytes = reading_stride(GROUP_DELAYS)};
+    assert_false(check(rig, GROUP_DELAYS, &why));
+    assert_non_null(strstr(why.words, "none of these is counted"));
+    uint64_t counts = open_group(rig, GROUP_CPI);
+    if (!check(rig, GROUP_DELAYS, &why)) { /* these tasks do not say it */
+        ops->close(rig->source, counts);
+        skip();
+    }
+    size_t before = descriptors();
+    assert_int_equal(ops->open(rig->source, &scope, GROUP_DELAYS, &handle, &why), 0);
+    assert_int_equal(descriptors(), before);
+    begin_ticks(rig);
+    assert_int_equal(ops->width(rig->source, handle), 1);
+    assert_int_equal(ops->read(rig->source, handle, &reading), 0);
+    const struct reading_row *row = reading_row(&reading, 0);
+    assert_int_equal(reading.n, 1);
+    assert_int_equal(row->cpu, -1);
+    assert_int_equal(row->present, 1);
+    assert_int_equal(row->count[0], 0); /* nothing runs in it */
+    assert_true(row->enabled_ns > 0 && row->running_ns == row->enabled_ns);
+    assert_int_equal(ops->takings(rig->source, takings, 1), 0);
+    ops->close(rig->source, counts);
+    assert_int_equal(ops->read(rig->source, handle, &reading), 0);
+    ops->close(rig->source, handle);
+    assert_false(ops->check(rig->source, SCOPE_MACHINE, GROUP_DELAYS, &why));
+}
+
 /* The limit with which so many more can be opened. */
 static rlim_t limit_for(size_t n)
 {
@@ -265,6 +303,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_all_descriptors_count, setup, teardown),
         cmocka_unit_test_setup_teardown(test_no_room_in_the_pool, setup, teardown),
         cmocka_unit_test_setup_teardown(test_loaded_at_the_start_only, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_delays, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused_at_the_start, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_kernel_without_the_capability, setup, teardown),
     };

@@ -178,7 +178,8 @@ static void test_as_many_events_as_there_can_be(void **state)
     const struct bpf_sizes sizes = {.roles = BPF_ROLES_MAX,
                                     .slots = 4,
                                     .cpus = (size_t)rig->cpu + 1,
-                                    .css_set_at = bpf_rig_css_set()};
+                                    .task = *bpf_rig_task(),
+                                    .delays = true};
     struct bpf_set *set;
     struct verdict why;
     if (!bpf_set_knows_tasks(rig->counter->set))
@@ -354,7 +355,7 @@ static void test_moved_out_of_what_was_read(void **state)
 /* ---- what the kernel says of its tasks ---- */
 
 /* A tree like /sys, with these bytes where the kernel describes its types. */
-static uint32_t found_in(const void *bytes, size_t n)
+static struct bpf_task found_in(const void *bytes, size_t n)
 {
     char top[] = "/tmp/test-bpf-task-XXXXXX", path[128];
     struct fsroot fs;
@@ -368,7 +369,8 @@ static uint32_t found_in(const void *bytes, size_t n)
     assert_int_equal(write(fd, bytes, n), (ssize_t)n);
     close(fd);
     assert_int_equal(fsroot_init(&fs, NULL, top, NULL, NULL), 0);
-    uint32_t found = bpf_task_css_set(&fs);
+    struct bpf_task found;
+    bpf_task_find(&fs, &found);
     fsroot_release(&fs);
     unlink(path);
     for (const char *const *at = (const char *const[]){"kernel/btf", "kernel", "", NULL}; *at;
@@ -396,7 +398,7 @@ static uint32_t found_of(const struct type *type)
     assert_int_equal(
         btf__add_field(btf, type->member, type->pointer ? pointer : number, type->bit, 0), 0);
     const void *bytes = btf__raw_data(btf, &size);
-    uint32_t found = found_in(bytes, size);
+    uint32_t found = found_in(bytes, size).css_set_at;
     btf__free(btf);
     return found;
 }
@@ -414,13 +416,81 @@ static void test_types(void **state)
     assert_int_equal(found_of(&right), AT);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(found_of(&wrong[i]), 0);
-    assert_int_equal(found_in("no types", 8), 0);
-    assert_int_equal(found_in("", 0), 0);
+    assert_int_equal(found_in("no types", 8).css_set_at, 0);
+    assert_int_equal(found_in("", 0).css_set_at, 0);
 
     struct fsroot none;
+    struct bpf_task nothing = {.css_set_at = 1, .waits_at = 1};
     assert_int_equal(fsroot_init(&none, NULL, "/nowhere", NULL, NULL), 0);
-    assert_int_equal(bpf_task_css_set(&none), 0);
+    bpf_task_find(&none, &nothing);
+    assert_int_equal(nothing.css_set_at, 0);
+    assert_int_equal(nothing.waits_at, 0);
     fsroot_release(&none);
+}
+
+/* A kernel, by what it has of it. */
+struct kernel {
+    bool waits, limits;
+    uint32_t delay_at; /* in sched_info */
+    char arguments[8]; /* of the tracepoint: (b)ool, (t)ask, (s)tate */
+};
+
+static void add_tracepoint(struct btf *btf, const char *arguments, int number, int pointer)
+{
+    int proto = btf__add_func_proto(btf, 0);
+    assert_true(proto > 0);
+    assert_int_equal(btf__add_func_param(btf, "data", pointer), 0);
+    for (; *arguments; arguments++)
+        assert_int_equal(btf__add_func_param(btf, "a", *arguments == 't' ? pointer : number), 0);
+    assert_true(btf__add_typedef(btf, "btf_trace_sched_switch", btf__add_ptr(btf, proto)) > 0);
+}
+
+static struct bpf_task task_of(const struct kernel *kernel)
+{
+    struct btf *btf = btf__new_empty();
+    uint32_t size;
+    int word = btf__add_int(btf, "int", 4, 0), number = btf__add_int(btf, "long", 8, 0);
+    int pointer = btf__add_ptr(btf, number);
+    int info = btf__add_struct(btf, "sched_info", 64);
+    assert_int_equal(btf__add_field(btf, "pcount", number, 0, 0), 0);
+    assert_int_equal(btf__add_field(btf, "run_delay", number, kernel->delay_at * 8, 0), 0);
+    int entity = btf__add_struct(btf, "sched_entity", 64);
+    assert_int_equal(btf__add_field(btf, "cfs_rq", pointer, 24 * 8, 0), 0);
+    assert_true(btf__add_struct(btf, "cfs_rq", 64) > 0);
+    if (kernel->limits)
+        assert_int_equal(btf__add_field(btf, "throttle_count", word, 12 * 8, 0), 0);
+    assert_true(btf__add_struct(btf, "task_struct", 1024) > 0);
+    assert_int_equal(btf__add_field(btf, "__state", word, 28 * 8, 0), 0);
+    assert_int_equal(btf__add_field(btf, "se", entity, 128 * 8, 0), 0);
+    if (kernel->waits)
+        assert_int_equal(btf__add_field(btf, "sched_info", info, 512 * 8, 0), 0);
+    add_tracepoint(btf, kernel->arguments, number, pointer);
+    const void *bytes = btf__raw_data(btf, &size);
+    struct bpf_task found = found_in(bytes, size);
+    btf__free(btf);
+    return found;
+}
+
+static void test_kernels(void **state)
+{
+    (void)state;
+    static const struct {
+        struct kernel kernel;
+        struct bpf_task has;
+    } cases[] = {
+        /* 5.18, 5.14; the first releases of 5.18; what a kernel may be built without. */
+        {{true, true, 8, "btts"}, {0, 512, 28, 1, 152, 12}},
+        {{true, true, 8, "btt"}, {0, 512, 28, 0, 152, 12}},
+        {{true, true, 8, "bstt"}, {0, 512, 28, 0, 152, 12}},
+        {{false, true, 8, "btts"}, {0, 0, 28, 1, 152, 12}},
+        {{true, false, 8, "btts"}, {0, 512, 28, 1, 0, 0}},
+        /* What the program reads at once is apart. */
+        {{true, true, 16, "btts"}, {0, 0, 28, 1, 152, 12}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct bpf_task found = task_of(&cases[i].kernel);
+        assert_memory_equal(&found, &cases[i].has, sizeof found);
+    }
 }
 
 int main(void)
@@ -440,6 +510,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_moved_out_of_what_was_read, bpf_rig_setup,
                                         bpf_rig_teardown),
         cmocka_unit_test(test_types),
+        cmocka_unit_test(test_kernels),
     };
     return cmocka_run_group_tests(tests, bpf_rig_setup_all, bpf_rig_teardown_all);
 }

@@ -20,6 +20,7 @@
 static char hierarchy[4096]; /* "": it is not of v2 */
 
 static struct fsroot machine;
+static struct bpf_task task_of_machine;
 
 struct perf_cpus bpf_rig_cpus;
 
@@ -112,9 +113,10 @@ static void make_cgroups(struct bpf_rig *rig)
         memcpy(rig->cgroup, path, sizeof path);
 }
 
-static int set_up(void **state, uint32_t css_set_at)
+static int set_up(void **state, const struct bpf_task *task, bool delays)
 {
-    const struct bpf_needs needs = {.containers = BPF_RIG_CONTAINERS, .css_set_at = css_set_at};
+    const struct bpf_needs needs = {
+        .containers = BPF_RIG_CONTAINERS, .task = *task, .delays = delays};
     struct bpf_rig *rig = calloc(1, sizeof *rig);
     assert_non_null(rig);
     *state = rig;
@@ -146,19 +148,32 @@ static int set_up(void **state, uint32_t css_set_at)
     return 0;
 }
 
-uint32_t bpf_rig_css_set(void)
+const struct bpf_task *bpf_rig_task(void)
 {
-    return bpf_task_css_set(&machine);
+    return &task_of_machine;
 }
 
 int bpf_rig_setup(void **state)
 {
-    return set_up(state, bpf_rig_css_set());
+    return set_up(state, &task_of_machine, false);
 }
 
 int bpf_rig_setup_unknowing(void **state)
 {
-    return set_up(state, 0);
+    static const struct bpf_task unknown;
+    return set_up(state, &unknown, false);
+}
+
+int bpf_rig_setup_delays(void **state)
+{
+    return set_up(state, &task_of_machine, true);
+}
+
+int bpf_rig_setup_delays_by_task(void **state)
+{
+    struct bpf_task task = task_of_machine;
+    task.state_argument = 0;
+    return set_up(state, &task, true);
 }
 
 int bpf_rig_teardown(void **state)
@@ -207,7 +222,7 @@ uint32_t bpf_rig_add(struct bpf_rig *rig, bool level_known)
     rig->level = place.level;
     if (!level_known)
         place.level = BPF_LEVEL_UNKNOWN;
-    assert_int_equal(bpf_counter_add(rig->counter, &place, &slot), 0);
+    assert_int_equal(bpf_counter_add(rig->counter, &place, BPF_COUNTS, &slot), 0);
     return slot;
 }
 
@@ -230,7 +245,7 @@ uint32_t bpf_rig_other(struct bpf_rig *rig)
 {
     const struct bpf_place place = {.id = UINT64_MAX, .level = rig->level};
     uint32_t slot;
-    assert_int_equal(bpf_counter_add(rig->counter, &place, &slot), 0);
+    assert_int_equal(bpf_counter_add(rig->counter, &place, BPF_COUNTS, &slot), 0);
     return slot;
 }
 
@@ -253,6 +268,7 @@ int bpf_rig_setup_all(void **state)
 {
     (void)state;
     assert_int_equal(fsroot_init(&machine, NULL, NULL, NULL, NULL), 0);
+    bpf_task_find(&machine, &task_of_machine);
     assert_int_equal(perf_cpus_init(&bpf_rig_cpus, &machine), 0);
     assert_int_equal(sched_getaffinity(0, sizeof allowed, &allowed), 0);
     struct cgroup_hierarchy found;

@@ -62,8 +62,12 @@ bool bpf_rig_move(const struct bpf_rig *rig, pid_t pid, bool there);
 void bpf_rig_leave(void);
 /* Another one goes there. */
 bool bpf_rig_leave_too(pid_t pid);
-/* Where this machine's tasks have their cgroup; 0: it does not say. */
-uint32_t bpf_rig_css_set(void);
+/* Where this machine's tasks have what is asked of them. */
+const struct bpf_task *bpf_rig_task(void);
+/* As bpf_rig_setup(), and it counts how long tasks wait; the state of one that leaves is read from
+ * the task, as before Linux 5.18. */
+int bpf_rig_setup_delays(void **state);
+int bpf_rig_setup_delays_by_task(void **state);
 /* A container where that cgroup is, in which nothing runs; its slot. */
 uint32_t bpf_rig_other(struct bpf_rig *rig);
 /* A new cgroup where memory can be limited, if it can be here; to be removed. */

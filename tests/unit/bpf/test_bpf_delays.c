@@ -1,0 +1,224 @@
+/*
+ * How long tasks wait for a CPU, and who has it meanwhile, beside what the kernel says of them.
+ *
+ * Takes root, and a kernel that takes the program. Others may run on the machine: nothing here goes
+ * by the clock alone.
+ */
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/support/bpf_rig.h"
+
+enum { SPINNERS = 3, MANY = 8, MS = 1000000, WINDOW_MS = 600, ENOUGH_MS = 60, ROUNDS = 100 };
+
+static void wait_ms(long ms)
+{
+    const struct timespec pause = {ms / 1000, ms % 1000 * MS};
+    nanosleep(&pause, NULL);
+}
+
+/* A process where this one is that does nothing else, on this CPU. */
+static pid_t spin(void)
+{
+    pid_t parent = getpid(), pid = fork();
+    assert_true(pid >= 0);
+    if (pid > 0)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (getppid() == parent)
+        ;
+    _exit(0);
+}
+
+static void end(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static uint64_t delay_of(pid_t pid)
+{
+    char path[32];
+    unsigned long long delay;
+    snprintf(path, sizeof path, "/proc/%d/schedstat", (int)pid);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%*u %llu", &delay), 1);
+    fclose(file);
+    return delay;
+}
+
+/* The other cgroup, counted as well; for its delays alone. */
+static uint32_t add_other(struct bpf_rig *rig)
+{
+    struct bpf_place place;
+    uint32_t slot;
+    int fd = open(rig->other, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(bpf_place_of(fd, &place), 0);
+    close(fd);
+    assert_int_equal(bpf_counter_add(rig->counter, &place, BPF_DELAYS, &slot), 0);
+    return slot;
+}
+
+/* Skips where the kernel's tasks do not say it. */
+static struct bpf_rig *rig_of(void **state)
+{
+    struct bpf_rig *rig = bpf_rig_of(state);
+    if (!bpf_set_counts_delays(rig->counter->set))
+        skip();
+    return rig;
+}
+
+/* Flushed first. */
+static uint64_t waited(const struct bpf_rig *rig, uint32_t slot)
+{
+    assert_int_equal(bpf_set_flush(rig->counter->set, rig->cpu), 0);
+    return bpf_set_waited(rig->counter->set, slot);
+}
+
+/* What pairs say since the flush before, of those who lost to others. */
+static uint64_t taken(const struct bpf_rig *rig, uint32_t from, uint32_t by)
+{
+    struct bpf_pair pairs[BPF_PAIRS];
+    uint64_t ns = 0;
+    size_t n = bpf_set_take_pairs(rig->counter->set, rig->cpu, pairs);
+    for (size_t i = 0; i < n; i++)
+        if (pairs[i].from == from + 1 && (pairs[i].by == by + 1 || by == UINT32_MAX))
+            ns += pairs[i].ns;
+    return ns;
+}
+
+/* In a cgroup of their own on one CPU: what they waited is their container's, to what they have
+ * waited since they came last, though switches between them are passed over. */
+static void test_delays_of_tasks(void **state)
+{
+    struct bpf_rig *rig = rig_of(state);
+    uint32_t slot = bpf_rig_add(rig, true);
+    pid_t pids[MANY];
+    bpf_rig_start(rig);
+    for (int i = 0; i < MANY; i++)
+        pids[i] = spin();
+    bpf_rig_leave();
+    wait_ms(WINDOW_MS / 2);
+    uint64_t kernels = 0, before = 0, ours = waited(rig, slot);
+    for (int i = 0; i < MANY; i++)
+        before += delay_of(pids[i]);
+    wait_ms(WINDOW_MS);
+    ours = waited(rig, slot) - ours;
+    for (int i = 0; i < MANY; i++)
+        kernels += delay_of(pids[i]);
+    kernels -= before;
+    for (int i = 0; i < MANY; i++)
+        end(pids[i]);
+    /* All but one wait, whoever else is there; a slice of each may be on the other side of a
+     * reading. */
+    assert_in_range(kernels, WINDOW_MS * (uint64_t)MS, UINT64_MAX);
+    assert_in_range(ours, kernels * 9 / 10, kernels * 11 / 10);
+}
+
+/* The first wait of a task is known; what one that was there before had waited is not its
+ * container's. */
+static void test_new_and_old_tasks(void **state)
+{
+    struct bpf_rig *rig = rig_of(state);
+    uint32_t slot = bpf_rig_add(rig, true);
+    pid_t old[SPINNERS];
+    for (int i = 0; i < SPINNERS; i++)
+        old[i] = spin();
+    wait_ms(WINDOW_MS / 2); /* that is waited before anything counts */
+    uint64_t before = 0;
+    for (int i = 0; i < SPINNERS; i++)
+        before += delay_of(old[i]);
+    bpf_rig_start(rig);
+    wait_ms(WINDOW_MS / 6);
+    uint64_t after = 0, ours = waited(rig, slot);
+    for (int i = 0; i < SPINNERS; i++)
+        after += delay_of(old[i]);
+    for (int i = 0; i < SPINNERS; i++)
+        end(old[i]);
+    bpf_rig_leave();
+    assert_in_range(before, after / 3, after);
+    assert_in_range(ours, 0, (after - before) * 5 / 4);
+}
+
+/* Each has the CPU while the other one wants it, and nobody of the two has it from himself. Of
+ * whoever else has it nothing is asked. */
+static void test_pairs(void **state)
+{
+    struct bpf_rig *rig = rig_of(state);
+    if (!bpf_set_knows_takers(rig->counter->set))
+        skip();
+    uint32_t here = bpf_rig_add(rig, true), there = add_other(rig);
+    pid_t pids[SPINNERS] = {spin()};
+    assert_true(bpf_rig_move(rig, 0, false));
+    pids[1] = spin();
+    pids[2] = spin(); /* beside which the other one is not preempted */
+    bpf_rig_leave();
+    bpf_rig_start(rig);
+    uint64_t lost = 0, back = 0, wrong = 0;
+    for (int i = 0; i < ROUNDS && (lost < ENOUGH_MS * MS || back < ENOUGH_MS * MS); i++) {
+        struct bpf_pair pairs[BPF_PAIRS];
+        wait_ms(WINDOW_MS / 6);
+        assert_int_equal(bpf_set_flush(rig->counter->set, rig->cpu), 0);
+        size_t n = bpf_set_take_pairs(rig->counter->set, rig->cpu, pairs);
+        for (size_t k = 0; k < n; k++) {
+            lost += pairs[k].from == here + 1 && pairs[k].by == there + 1 ? pairs[k].ns : 0;
+            back += pairs[k].from == there + 1 && pairs[k].by == here + 1 ? pairs[k].ns : 0;
+            wrong += pairs[k].from == pairs[k].by || pairs[k].from > BPF_RIG_CONTAINERS;
+        }
+    }
+    for (int i = 0; i < SPINNERS; i++)
+        end(pids[i]);
+    assert_in_range(lost, ENOUGH_MS * MS, UINT64_MAX);
+    assert_in_range(back, ENOUGH_MS * MS, UINT64_MAX);
+    assert_int_equal(wrong, 0);
+    assert_int_equal(taken(rig, here, there), 0); /* once */
+}
+
+/* Who goes to sleep waits for nobody. */
+static void test_who_sleeps_is_no_victim(void **state)
+{
+    struct bpf_rig *rig = rig_of(state);
+    uint32_t here = bpf_rig_add(rig, true);
+    (void)add_other(rig);
+    assert_true(bpf_rig_move(rig, 0, false));
+    pid_t b = spin();
+    assert_true(bpf_rig_move(rig, 0, true));
+    bpf_rig_start(rig);
+    for (int i = 0; i < 100; i++)
+        wait_ms(1);
+    assert_int_equal(bpf_set_flush(rig->counter->set, rig->cpu), 0);
+    uint64_t lost = taken(rig, here, UINT32_MAX);
+    end(b);
+    bpf_rig_leave();
+    assert_in_range(lost, 0, 100 * (uint64_t)MS / 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_delays_of_tasks, bpf_rig_setup_delays,
+                                        bpf_rig_teardown),
+        cmocka_unit_test_setup_teardown(test_new_and_old_tasks, bpf_rig_setup_delays,
+                                        bpf_rig_teardown),
+        cmocka_unit_test_setup_teardown(test_pairs, bpf_rig_setup_delays, bpf_rig_teardown),
+        cmocka_unit_test_setup_teardown(test_pairs, bpf_rig_setup_delays_by_task, bpf_rig_teardown),
+        cmocka_unit_test_setup_teardown(test_who_sleeps_is_no_victim, bpf_rig_setup_delays,
+                                        bpf_rig_teardown),
+    };
+    return cmocka_run_group_tests(tests, bpf_rig_setup_all, bpf_rig_teardown_all);
+}
