@@ -224,6 +224,7 @@ static void attribution_reconcile(void *opaque, const struct container_diff *dif
 {
     struct attribution *self = opaque;
     const struct log *log = self->in.env.log;
+    attribution_lanes_fall_back(&self->in, &self->lanes);
     if (lanes_reconcile(&self->lanes, diff, self->in.status, log))
         self->in.status->verdict = self->verdict;
     attribution_lanes_nest(&self->lanes, diff);
@@ -478,6 +479,7 @@ static int attribution_collect(void *opaque, const struct tick *tick)
         self->prior_ticks = 0;
         self->in.status->wants_reconcile = true;
     }
+    self->in.status->wants_reconcile |= attribution_clock_is_left(&self->in);
     return err;
 }
 

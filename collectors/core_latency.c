@@ -100,7 +100,8 @@ struct core_latency_collector {
 
     struct node_traffic traffic;
     unsigned thresholds_version;
-    bool off; /* found out while running that it cannot work */
+    bool fell_back; /* from loads in flight to stalls */
+    bool off;       /* found out while running that it cannot work */
 };
 
 /* Of Arm's cores that count no loads in flight. */
@@ -123,6 +124,10 @@ static bool find_group(const struct collector_env *env, enum group *group, struc
     if (core_group_find(env->sources, SCOPE_CGROUP, group, why)) {
         if (*group == GROUP_MISSES && why->reason == REASON_OK)
             explain_misses(env, why);
+        if (core_group_is_left(env, *group)) {
+            *group = GROUP_MISSES;
+            core_group_is_untrue(why);
+        }
         return true;
     }
     if ((why->reason != REASON_UNSUPPORTED_CPU && why->reason != REASON_NO_PMU) ||
@@ -287,11 +292,70 @@ static const struct lane_ops lane_ops = {
     .keep = lane_keep,
 };
 
+/* In the place of latencies, under names of their own. */
+static int register_stalls(struct core_latency_collector *self)
+{
+    int err = 0;
+    for (int i = 0; i < C_METRICS && !err; i++)
+        if (core_latency_stall_descs[i].name)
+            err = store_family(self->env.store, &core_latency_stall_descs[i],
+                               core_latency_collector.name, &self->container_family[i]);
+    return err;
+}
+
+/* What a latency is made of was not true, and what was learned of it neither. */
+static void lane_fall_back(struct core_latency_collector *self, struct lane *lane)
+{
+    static const enum container_metric untrue[] = {C_OCCUPANCY, C_LOADS_IN_FLIGHT};
+    core_lane_close(&lane->core, self->env.sources);
+    named_series_release(lane->series, C_SERIES);
+    lane->made = lane->latency_known = false;
+    lane->wait_seconds = lane->observed_seconds = lane->over_seconds = 0;
+    lane->latency_reads = 0;
+    for (size_t i = 0; i < sizeof untrue / sizeof *untrue; i++) {
+        lane->counted &= ~(1u << untrue[i]);
+        lane->total[untrue[i]] = 0;
+    }
+    lane->core.group = self->group;
+    lane->basic = counts_basic(self->group);
+    limits_init(&lane->limits);
+    if (lane->core.ending)
+        return;
+    self->lanes.unopened += !lane_open(self, lane);
+    lane_name(self, lane);
+}
+
+/* Stalls per read have names of their own; the node's latency has nothing in its place. */
+static void fall_back(struct core_latency_collector *self)
+{
+    static const enum node_metric gone[] = {N_OCCUPANCY, N_WAIT, N_LATENCY_READS};
+    self->group = GROUP_MISSES;
+    if (register_stalls(self) != 0) {
+        log_error(self->env.log, "core_latency", "out of memory: stalls are not counted");
+        self->group = GROUP_IN_FLIGHT;
+        return;
+    }
+    self->fell_back = true;
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
+        series_clear(self->node[gone[i]]);
+    series_clear(self->node_histogram);
+    for (size_t i = 0; i < self->lanes.n; i++) {
+        struct lane *lane = lanes_at(&self->lanes, i);
+        if (lane)
+            lane_fall_back(self, lane);
+    }
+    core_group_is_untrue(&self->status->verdict);
+    log_warn(self->env.log, "core_latency", "%s; how long a read stalls is counted in its place",
+             self->status->verdict.words);
+}
+
 static void core_latency_reconcile(void *opaque, const struct container_diff *diff)
 {
     struct core_latency_collector *self = opaque;
     if (self->off)
         return;
+    if (core_group_is_left(&self->env, self->group))
+        fall_back(self);
     if (lanes_reconcile(&self->lanes, diff, self->status, self->env.log))
         refresh_verdict(self);
     core_lanes_nest(&self->lanes, diff);
@@ -615,6 +679,7 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
         }
     }
     self->env.facts->reads.tick = tick->number;
+    self->status->wants_reconcile |= core_group_is_left(&self->env, self->group);
     for (int i = LACK_NONE + 1; i < LACKS; i++)
         series_set_u64(self->lacks[i], lacking[i]);
     enum reason reason = self->status->verdict.reason;
@@ -630,7 +695,8 @@ static void core_latency_save(void *opaque, struct state_writer *out)
 {
     struct core_latency_collector *self = opaque;
     node_traffic_save(&self->traffic, lane_ops.collector, out);
-    lanes_save(&self->lanes, out);
+    if (!self->fell_back) /* the next start begins with loads in flight */
+        lanes_save(&self->lanes, out);
 }
 
 static void core_latency_stop(void *opaque)

@@ -63,16 +63,27 @@ struct slowdown_collector {
     bool off; /* found out while running that it cannot work */
 };
 
-/* On AMD's CPUs, what core_latency says: the PMU is hidden, or a permission is missing. */
-static bool hidden_fills(const struct collector_env *env, struct verdict *why)
+/* On AMD's and Arm's CPUs, what core_latency says: the PMU is hidden, a permission is missing, or
+ * it counts something else. */
+static void explain_others(const struct collector_env *env, struct verdict *why)
 {
-    struct verdict fills;
-    if (why->reason != REASON_UNSUPPORTED_CPU ||
-        source_set_check(env->sources, SCOPE_CGROUP, GROUP_FILLS, &fills) ||
-        fills.reason == REASON_UNSUPPORTED_CPU)
-        return false;
-    *why = fills;
-    return true;
+    enum group group;
+    struct verdict theirs;
+    if (why->reason != REASON_UNSUPPORTED_CPU)
+        return;
+    if (!core_group_find(env->sources, SCOPE_CGROUP, &group, &theirs)) {
+        if (theirs.reason != REASON_UNSUPPORTED_CPU)
+            *why = theirs;
+        return;
+    }
+    verdict_set(why, REASON_UNSUPPORTED_CPU,
+                "slowdown needs the cycles with at least one read of memory outstanding, which %s; "
+                "core_latency works",
+                group == GROUP_FILLS
+                    ? "no event of AMD's CPUs counts: Zen 3's pending fills are hits in the L2 and "
+                      "L3, too, and later ones have no such event"
+                    : "no event of Arm's CPUs counts: the cycles that stall for memory are those "
+                      "of hits in the last-level cache, too");
 }
 
 static bool slowdown_probe(const struct collector_env *env, struct verdict *why)
@@ -80,15 +91,7 @@ static bool slowdown_probe(const struct collector_env *env, struct verdict *why)
     if (source_set_check(env->sources, SCOPE_CGROUP, GROUP_CORE, why) ||
         source_set_check(env->sources, SCOPE_CGROUP, GROUP_ASM_EPOCHS, NULL))
         return true;
-    if (hidden_fills(env, why))
-        return false;
-    if (source_set_check(env->sources, SCOPE_CGROUP, GROUP_FILLS, NULL))
-        verdict_set(
-            why, REASON_UNSUPPORTED_CPU,
-            "slowdown needs the cycles with at least one read of memory outstanding, which no "
-            "event "
-            "of AMD's CPUs counts: Zen 3's pending fills are hits in the L2 and L3, too, and later "
-            "ones have no such event; core_latency works");
+    explain_others(env, why);
     return false;
 }
 

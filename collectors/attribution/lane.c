@@ -6,6 +6,7 @@
 
 #include "collectors/attribution/traffic.h"
 #include "collectors/parts/container_group.h"
+#include "collectors/parts/core_lane.h"
 #include "collectors/parts/named_series.h"
 #include "collectors/parts/window_read.h"
 
@@ -125,6 +126,29 @@ static bool lane_open(void *collector, void *opaque)
         log_warn(self->env.log, "attribution", "%s cannot be named: %s", lane->container->path,
                  why.words);
     return false;
+}
+
+/* GROUP_IN_FLIGHT's, in attribution_clock_group. */
+enum { LOADS_CLOCK = 2 };
+
+bool attribution_clock_is_left(const struct attribution_context *self)
+{
+    return (self->counted >> LOADS_CLOCK & 1) &&
+           core_group_is_left(&self->env, attribution_clock_group[LOADS_CLOCK]);
+}
+
+void attribution_lanes_fall_back(struct attribution_context *self, struct lanes *lanes)
+{
+    if (!attribution_clock_is_left(self))
+        return;
+    self->counted &= ~(1u << LOADS_CLOCK);
+    for (size_t i = 0; i < lanes->n; i++) {
+        struct attribution_lane *lane = lanes_at(lanes, i);
+        if (!lane || !lane->clock[LOADS_CLOCK].handle)
+            continue;
+        close_clock(self->env.sources, &lane->clock[LOADS_CLOCK]);
+        lanes->unopened += !lane->ending && !lane_open(self, lane);
+    }
 }
 
 static bool lane_is_open(const void *lane)

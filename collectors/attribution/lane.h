@@ -84,6 +84,11 @@ extern const struct lane_ops attribution_lane_ops; /* of a struct attribution_co
 bool attribution_lane_is_open(const struct attribution_lane *lane);
 void attribution_lane_close(struct attribution_context *self, struct attribution_lane *lane);
 
+/* Whether core_lane.h's core_group_is_left() holds of the clock that is read; then reconcile opens
+ * the one that stays, so that the two take no turns. */
+bool attribution_clock_is_left(const struct attribution_context *self);
+void attribution_lanes_fall_back(struct attribution_context *self, struct lanes *lanes);
+
 /* It has ended, and will not be counted any more. */
 void attribution_lane_leave(struct attribution_context *self, struct attribution_lane *lane);
 

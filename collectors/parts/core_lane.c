@@ -26,6 +26,13 @@ bool core_group_find(struct source_set *sources, enum scope_kind kind, enum grou
     return false;
 }
 
+bool core_group_is_left(const struct collector_env *env, enum group group)
+{
+    const struct facts *facts = env->facts;
+    return group == GROUP_IN_FLIGHT && facts->in_flight_untrue && !facts->no_stalls &&
+           source_set_check(env->sources, SCOPE_CGROUP, GROUP_MISSES, NULL);
+}
+
 void core_lane_init(struct core_lane *lane, const struct container *container)
 {
     *lane = (struct core_lane){

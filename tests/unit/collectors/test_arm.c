@@ -133,6 +133,61 @@ static void stalls_have_their_own_names(void **state)
     assert_true(isnan(rig_value(rig, C("memory_read_latency_baseline_seconds"), "")));
 }
 
+/* The probe's chase is not in the loads: stalls stand in, under their own names, and nothing of the
+ * latency stays. Whoever else counts containers counts them by the same group. */
+static void untrue_loads_fall_back(void **state)
+{
+    struct rig *rig = start(state, GROUP_IN_FLIGHT);
+    rig->fake.lacks &= ~(1u << GROUP_MISSES);
+    rig->facts.machine.l2_fill_cycles = 11;
+    rig->facts.machine.l3_fill_cycles = 60;
+    facts_settle_fills(&rig->facts);
+    rig_start(rig);
+    struct container *container = rig_container(rig, "a");
+    for (int i = 0; i < 3; i++) {
+        struct fake_group *g = run(rig, GROUP_IN_FLIGHT, 2500000000u);
+        fake_group_add(g, 0, ROLE_LOADS_IN_FLIGHT, 617500000);
+        fake_group_add(g, 0, ROLE_LOAD_ACCESSES, 60000000);
+        fake_group_add(g, 0, ROLE_L1D_LOAD_MISSES, 2000000);
+        fake_group_add(g, 0, ROLE_LLC_READS, 1500000);
+        fake_group_add(g, 0, ROLE_L3_MISS_READS, 1000000);
+        rig->facts.in_flight_untrue = i == 2;
+        rig_tick(rig);
+    }
+    assert_true(fake_group(&rig->fake, "a", GROUP_MISSES)->open);
+    assert_false(fake_group(&rig->fake, "a", GROUP_IN_FLIGHT)->open);
+    for (int i = 0; i < 700; i++)
+        stall(rig, 50000000);
+    assert_int_equal(rig->status.verdict.reason, REASON_EVENT_FILTERED);
+    assert_true(near(rig_value(rig, C("memory_stall_per_read_seconds"), ""), 20e-9));
+    assert_true(near(rig_value(rig, C("memory_stall_per_read_threshold_seconds"), ""), 25e-9));
+    assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "")));
+    assert_true(isnan(rig_value(rig, C("memory_read_latency_baseline_seconds"), "")));
+    assert_true(isnan(rig_value(rig, C("loads_in_flight_cycles"), "")));
+    assert_true(isnan(rig_value(rig, "interference_node_memory_read_wait_seconds", "")));
+    assert_true(rig_value(rig, C("memory_reads"), "") == 703e6); /* on from where they were */
+    rig_container(rig, "b");
+    assert_true(fake_group(&rig->fake, "b", GROUP_MISSES)->open);
+    rig_end(rig, container);
+}
+
+static void slowdown_says_why_not(void **state)
+{
+    static const enum group groups[] = {GROUP_IN_FLIGHT, GROUP_MISSES};
+    for (size_t i = 0; i < 2; i++) {
+        struct rig *rig = start_with(state, &slowdown_collector, groups[i]);
+        struct verdict why = {0};
+        rig->fake.lacks |= 1u << GROUP_ASM_EPOCHS;
+        assert_false(slowdown_collector.probe(&rig->env, &why));
+        assert_int_equal(why.reason, REASON_UNSUPPORTED_CPU);
+        assert_non_null(strstr(why.words, "no event of Arm's CPUs counts"));
+        rig->fake.lacks = 0;
+        rig_start(rig);
+        if (i == 0)
+            rig_teardown(state);
+    }
+}
+
 /* Neoverse N1. */
 static void misses_alone(void **state)
 {
@@ -222,6 +277,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(loads_in_flight, rig_teardown),
         cmocka_unit_test_teardown(stalls_have_their_own_names, rig_teardown),
+        cmocka_unit_test_teardown(untrue_loads_fall_back, rig_teardown),
+        cmocka_unit_test_teardown(slowdown_says_why_not, rig_teardown),
         cmocka_unit_test_teardown(misses_alone, rig_teardown),
         cmocka_unit_test_teardown(the_probe_judges_loads, rig_teardown),
         cmocka_unit_test_teardown(the_probe_judges_misses, rig_teardown),
