@@ -12,8 +12,37 @@ import harness
 SCRIPT = harness.SOURCE / "tests/bench/validate.sh"
 
 
-def run(results, **more):
-    return subprocess.run([SCRIPT, harness.BUILD, results], capture_output=True, text=True,
+STALL = "interference_container_memory_stall_seconds_total"
+STALL_READS = "interference_container_memory_stall_reads_total"
+# Of a Neoverse V2, on which a chase takes 100 ns, and of that stalls for as long as the file says.
+CHASE = """#!/bin/sh
+while :; do echo 100.0; sleep 0.3; done
+"""
+EXPORTER = f"""#!/usr/bin/python3
+import http.server, pathlib, re, sys
+if "--version" in sys.argv:
+    sys.exit(print("interference_exporter 0"))
+reads, stall = 0, float(pathlib.Path(__file__).with_name("stall").read_text())
+class Page(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        global reads
+        reads += 1000
+        body = ('interference_exporter_source_info{{source="perf",microarchitecture="neoverse-v2"}} 1\\n'
+                'interference_exporter_collector_info{{collector="core_latency",reason="ok"}} 1\\n'
+                f'{STALL}{{{{container="chase"}}}} {{reads * stall * 1e-9}}\\n'
+                f'{STALL_READS}{{{{container="chase"}}}} {{reads}}\\n').encode()
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *_):
+        pass
+port = re.search(r"127.0.0.1:(\\d+)", " ".join(sys.argv))[1]
+http.server.HTTPServer(("127.0.0.1", int(port)), Page).serve_forever()
+"""
+
+
+def run(results, build=harness.BUILD, **more):
+    return subprocess.run([SCRIPT, build, results], capture_output=True, text=True,
                           timeout=250, env={**os.environ, "PART_SECONDS": "2", "CHASE_MIB": "64",
                                             **more})
 
@@ -48,6 +77,27 @@ class Validate(unittest.TestCase):
         if "value pmu_name none" in text:  # nothing to count with
             self.assertEqual(done.returncode, 3)
             self.assertIn("not-made idle no latency: core_latency is no_pmu", text)
+
+    def test_stalls_of_an_arm_core(self):
+        """A page as of one that counts no latency: the check is made, and can fail."""
+        metrics = (harness.SOURCE / "collectors/METRICS.md").read_text()
+        self.assertIn(f"`{STALL}`", metrics)
+        self.assertIn(f"`{STALL_READS}`", metrics)
+        with tempfile.TemporaryDirectory() as folder:
+            build, results = pathlib.Path(folder), pathlib.Path(folder, "results.txt")
+            for name, text in (("interference_exporter", EXPORTER), ("bench/bench_chase", CHASE),
+                               ("programs/memory_hog", "#!/bin/sh\nexec sleep 600\n")):
+                (build / name).parent.mkdir(exist_ok=True)
+                (build / name).write_text(text)
+                (build / name).chmod(0o755)
+            for stall, answer in ((90, "as-expected"), (30, "unexpected")):
+                (build / "stall").write_text(str(stall))
+                done = run(results, build, PART_SECONDS="1")
+                text = results.read_text()
+                self.assertIn(f"value idle.stall_ns {stall}\n", text, done.stderr)
+                self.assertIn(f"\n{answer} stall ", text)
+                self.assertIn("\nnot-made idle no latency", text)
+                self.assertEqual(done.returncode, 3 if stall == 90 else 1)
 
     def test_wrong_usage(self):
         done = subprocess.run([SCRIPT, "/nonexistent"], capture_output=True, text=True)
