@@ -86,9 +86,10 @@ class Week:
     slices: list  # when each begins and ends
     team: dict  # of a namespace
     lost: dict = dataclasses.field(default_factory=dict)  # (team, cause, slice): container-seconds
-    cpus: dict = dataclasses.field(default_factory=dict)  # team: CPU-seconds lost
-    used: dict = dataclasses.field(default_factory=dict)  # team: CPU-seconds used
+    cpus: dict = dataclasses.field(default_factory=dict)  # (team, slice): CPU-seconds lost
+    used: dict = dataclasses.field(default_factory=dict)  # (team, slice): CPU-seconds used
     workloads: dict = dataclasses.field(default_factory=dict)  # (namespace, container): {cause: seconds}
+    workload_cpus: dict = dataclasses.field(default_factory=dict)  # (namespace, container): CPU-seconds lost
     causers: dict = dataclasses.field(default_factory=dict)  # (namespace, workload): [ns x seconds, seconds, nodes]
     takers: dict = dataclasses.field(default_factory=dict)  # (namespace, container): CPU-seconds
     nodes: dict = dataclasses.field(default_factory=dict)  # node: score x seconds
@@ -103,6 +104,7 @@ def add(table, key, value):
 
 def collect(prometheus, args):
     match = "{" + args.match + "}"
+    model = "{" + ", ".join(filter(None, [args.match, f'model="{args.model}"'])) + "}"
     end = args.end - args.end % args.step
     n = args.last // args.slice
     slices = [(end - (n - i) * args.slice, end - (n - i - 1) * args.slice) for i in range(n)]
@@ -125,11 +127,16 @@ def collect(prometheus, args):
             add(week.lost, (week.team_of(labels.get("namespace", "")), labels.get("cause", ""), i), value)
         for table, name in ((week.cpus, "lost_cpus"), (week.used, "cpus")):
             for labels, value in over(f"sum by (namespace) (namespace:interference_{name}:rate5m{match})", at):
-                add(table, week.team_of(labels.get("namespace", "")), value)
+                add(table, (week.team_of(labels.get("namespace", "")), i), value)
         for labels, value in over("topk(200, sum by (namespace, container, cause) "
                                   f"(container:interference_lost:ratio5m{match}))", at):
             key = labels.get("namespace", ""), labels.get("container", "")
             add(week.workloads.setdefault(key, {}), labels.get("cause", ""), value)
+        container = f"cluster, {args.node_label}, namespace, pod, container"
+        lost_cpus = (f"sum by ({container}) (container:interference_lost_cycles:ratio5m{model}) * on ({container}) "
+                     f"container:interference_cpus:rate5m{match}")
+        for labels, value in over(f"topk(200, sum by (namespace, container) ({lost_cpus}))", at):
+            add(week.workload_cpus, (labels.get("namespace", ""), labels.get("container", "")), value)
         caused = f"numa:interference_workload_caused_latency_seconds:mean10m{match}"
         for index, query in enumerate((caused, f"group without () ({caused})")):
             for labels, value in over(query, at):
@@ -175,15 +182,18 @@ def difference(before, after):
 
 
 def changes(week, change):
-    """{team: (before, after, difference)}, in minutes of a slice; a slice with the change in it is left out."""
-    out = {}
-    teams = sorted({team for team, _, _ in week.lost})
-    for team in teams:
-        of = [sum(v for (t, _, i), v in week.lost.items() if t == team and i == k) / 60 for k in range(len(week.slices))]
+    """{(team, what): (before, after, difference)}, in minutes of a slice; a slice with the change in it is left out."""
+    out, tables = {}, {}
+    for (team, _, i), value in week.lost.items():
+        add(tables.setdefault((team, "waited"), {}), i, value / 60)
+    for (team, i), value in week.cpus.items():
+        add(tables.setdefault((team, "CPU lost"), {}), i, value / 60)
+    for key, table in tables.items():
+        of = [table.get(k, 0.0) for k in range(len(week.slices))]
         before = [v for v, (_, end) in zip(of, week.slices) if end <= change]
         after = [v for v, (start, _) in zip(of, week.slices) if start >= change]
         if before and after:
-            out[team] = statistics.mean(before), statistics.mean(after), difference(before, after)
+            out[key] = statistics.mean(before), statistics.mean(after), difference(before, after)
     return out
 
 
@@ -200,7 +210,7 @@ def highest(table, n=TOP):
 
 def sections(week, args):
     """[(title, explanation, columns, rows)]; a row's cells are text or (number, unit)."""
-    teams = {}
+    teams = {team: {} for team, _ in week.cpus}
     for (team, cause, _), value in week.lost.items():
         add(teams.setdefault(team, {}), cause, value / 60)
     causes = sorted({cause for of in teams.values() for cause in of},
@@ -210,13 +220,20 @@ def sections(week, args):
            "needed alone, where counters say so.",
            ["team", *(WHOSE.get(c, c) for c in causes), "all, minutes", "CPU hours lost", "of CPU hours used"],
            [[team, *((of.get(c, 0), "min") for c in causes), (sum(of.values()), "min"),
-             (week.cpus.get(team, 0) / 3600, "h"), (week.used.get(team, 0) / 3600, "h")]
-            for team, of in sorted(teams.items(), key=lambda item: -sum(item[1].values()))])
+             *((sum(v for (t, _), v in table.items() if t == team) / 3600, "h") for table in (week.cpus, week.used))]
+            for team, of in sorted(teams.items(), key=lambda item: (-sum(item[1].values()), item[0]))])
     total = {key: sum(of.values()) / 60 for key, of in week.workloads.items()}
-    yield ("Worst workloads", "The containers, by name, that waited longest, all of their pods together.",
-           ["team", "namespace", "container", "mostly for", "of that", "minutes"],
-           [[week.team_of(key[0]), *key, WHOSE.get(cause := max(week.workloads[key], key=week.workloads[key].get), cause),
-             (100 * week.workloads[key][cause] / 60 / value, "%"), (value, "min")] for value, key in highest(total)])
+    worst = [key for _, key in highest(total)]
+    worst += [key for _, key in highest(week.workload_cpus) if key not in worst]
+    rows = []
+    for key in worst:
+        of = week.workloads.get(key, {})
+        cause = max(of, key=of.get, default="")
+        rows.append([week.team_of(key[0]), *key, WHOSE.get(cause, cause), (100 * of[cause] / 60 / total[key], "%") if of else "",
+                     (total.get(key, 0), "min"), (week.workload_cpus.get(key, 0) / 3600, "h")])
+    yield ("Worst workloads", "The containers, by name, that waited longest, all of their pods together; then those that lost most of "
+           "their CPU time to slow memory and caches.",
+           ["team", "namespace", "container", "mostly for", "of that", "minutes", "CPU hours lost"], rows)
     yield ("Who made memory slow", "Workloads that were named: for how long (added up over NUMA nodes), by how much a read took "
            "longer because of them meanwhile, and on how many nodes.",
            ["team", "namespace", "workload", "nodes", "a read, longer by", "minutes"],
@@ -233,13 +250,13 @@ def sections(week, args):
            [[*key, (100 * value / (week.end - week.start), "%")] for value, key in highest(week.nodes)])
     if args.change:
         rows = []
-        for team, (before, after, found) in sorted(changes(week, args.change).items(), key=lambda item: -item[1][0]):
+        for key, (before, after, found) in sorted(changes(week, args.change).items(), key=lambda item: (item[0][1], -item[1][0])):
             interval = ["", "", ""] if found is None else [(value, "min") for value in found]
-            rows.append([team, (before, "min"), (after, "min"), *interval, verdict(found)])
+            rows.append([*key, (before, "min"), (after, "min"), *interval, verdict(found)])
         yield ("Before and after " + words_of(args.change),
-               "Minutes lost in a slice on average, and the difference with its 95 % interval (Welch's t, a slice is one value). It "
+               "Minutes that containers waited in a slice on average, or CPU minutes that they lost, and the difference with its 95 % interval (Welch's t, a slice is one value). It "
                "knows nothing of how many containers there were, nor of weekdays.",
-               ["team", "before", "after", "difference", "from", "to", "so"], rows)
+               ["team", "what", "before", "after", "difference", "from", "to", "so"], rows)
 
 
 def number(value, unit):
@@ -306,6 +323,7 @@ def arguments():
     parser.add_argument("--team-label", default="", help="a label of kube_namespace_labels, such as label_team; else a team "
                         "is a namespace")
     parser.add_argument("--node-label", default="node", help="the label with the node's name (node)")
+    parser.add_argument("--model", default="passive", help="of the slowdown, as the rules have it (passive)")
     parser.add_argument("--change", type=time_of, help="compares what was lost before with what was lost after")
     parser.add_argument("--bearer-token-file", type=pathlib.Path)
     parser.add_argument("--ca-file", help="of the authority that Prometheus' certificate is of")
@@ -333,8 +351,9 @@ def main():
     except (Failure, OSError) as error:
         print(f"report: {error}", file=sys.stderr)
         return 1
-    if not week.lost:
-        print("report: namespace:interference_lost:rate5m has no series: are the rules loaded?", file=sys.stderr)
+    if not week.lost and not week.cpus:
+        print("report: neither namespace:interference_lost:rate5m nor ..._lost_cpus:... has series: are the rules loaded?",
+              file=sys.stderr)
         return 2
     return 0
 

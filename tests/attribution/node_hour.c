@@ -195,15 +195,6 @@ static void drain(struct node_hour *n)
     }
 }
 
-/* The same, and it is the one that other nodes know. */
-static void drain_known(struct node_hour *n)
-{
-    drain(n);
-    for (unsigned i = 0; i < n->n; i++)
-        if (strncmp(n->worker[i].pod, "moved-0-", 8) == 0)
-            snprintf(n->worker[i].pod, sizeof n->worker[i].pod, "report-7c9d5b8f6-x2x1p");
-}
-
 static void outside_and_pod(struct node_hour *n)
 {
     steps_outside(n, 0.05, 0.3);
@@ -489,7 +480,6 @@ static const struct {
     {"step-up", step_up},
     {"rolling", rolling},
     {"drain", drain},
-    {"drain-known", drain_known},
     {"outside-and-pod", outside_and_pod},
     {"backup", backup},
     {"minute-job", minute_job},
