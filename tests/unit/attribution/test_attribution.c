@@ -5,8 +5,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -664,6 +666,82 @@ static void without_a_probe_it_says_so(void **state)
     assert_int_equal(why.reason, REASON_NO_PMU);
 }
 
+/* ---- what other nodes found ---- */
+
+static char others[] = "/tmp/elsewhere-XXXXXX";
+
+static void write_others(const char *text)
+{
+    FILE *file = fopen(others, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static const char of_one[] =
+    "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[{\"metric\":{"
+    "\"namespace\":\"shop\",\"workload\":\"cart\"},\"value\":[1,\"0.3\"]}]}}";
+
+static int setup_others(void **state)
+{
+    static char flag[64];
+    int fd = mkstemp(others);
+    assert_true(fd >= 0);
+    close(fd);
+    write_others(of_one);
+    snprintf(flag, sizeof flag, "--collector.attribution.prior.file=%s", others);
+    return interference_setup_with(state, flag, 0);
+}
+
+static int teardown_others(void **state)
+{
+    unlink(others);
+    memcpy(others + sizeof others - 7, "XXXXXX", 6);
+    return rig_teardown(state);
+}
+
+static size_t lines_with(FILE *log, const char *words)
+{
+    char line[1024];
+    size_t n = 0;
+    rewind(log);
+    while (fgets(line, sizeof line, log))
+        n += strstr(line, words) != NULL;
+    return n;
+}
+
+static void run_ticks(struct rig *rig, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        second(rig);
+}
+
+/* One that is wrong, or gone, is told once and changes nothing; every ten minutes it is read. */
+static void the_file_about_other_nodes(void **state)
+{
+    struct rig *rig = *state;
+    FILE *log = tmpfile();
+    assert_non_null(log);
+    rig->log.fd = fileno(log);
+    three_containers(rig);
+    run_ticks(rig, 10);
+    assert_int_equal(lines_with(log, "other nodes"), 0);
+    write_others("{");
+    run_ticks(rig, 580);
+    assert_int_equal(lines_with(log, "other nodes"), 0);
+    run_ticks(rig, 40);
+    assert_int_equal(lines_with(log, "no news of other nodes"), 1);
+    unlink(others);
+    run_ticks(rig, 610);
+    assert_int_equal(lines_with(log, "no news of other nodes"), 1);
+    write_others(of_one);
+    run_ticks(rig, 610);
+    assert_int_equal(lines_with(log, "1 workloads in"), 1);
+    assert_false(isnan(rig_value(rig, CAUSED_TOTAL, ""))); /* the hog is named by what is seen */
+    rig->log.fd = -1;
+    fclose(log);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, interference_setup, rig_teardown)
@@ -693,6 +771,7 @@ int main(void)
         TEST(a_page_without_the_collector),
         TEST(a_tick_allocates_nothing),
         TEST(without_a_probe_it_says_so),
+        cmocka_unit_test_setup_teardown(the_file_about_other_nodes, setup_others, teardown_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
