@@ -1,10 +1,10 @@
 /*
- * What other nodes found: for each workload, how likely it is to be one that makes memory slow, before
- * anything was seen of it here (--collector.attribution.prior.file).
+ * What other nodes found: for each workload, how likely it is to be one that makes memory slow,
+ * before anything was seen of it here (--collector.attribution.prior.file).
  *
  * The file is the answer of Prometheus' API to one query, as it comes (README.md has the query): a
- * vector whose samples have the labels namespace and workload, and a probability each. Probabilities
- * are taken as at least 0.01 and at most 0.5, so that no file names or clears anybody by itself.
+ * vector whose samples have the labels namespace and workload, and a probability each, which is
+ * taken as at least 0.01 and at most 0.5, so that no file names or clears anybody by itself.
  */
 #ifndef IE_COLLECTORS_LEARNED_ELSEWHERE_H
 #define IE_COLLECTORS_LEARNED_ELSEWHERE_H
@@ -23,8 +23,7 @@ struct elsewhere {
 };
 
 /* 0; -EINVAL with one line in error, or -ENOMEM. *out untouched on failure, and not released before
- * it is overwritten. Of a workload that is there twice (in two clusters) the more cautious: the lower
- * one. */
+ * it is overwritten. Of a workload that is there twice (in two clusters) the lower one counts. */
 int elsewhere_parse(const char *text, size_t len, struct elsewhere *out, char *error,
                     size_t error_size);
 /* Reads the file (at most 1 MiB), and replaces *inout only on success; -errno when it cannot be

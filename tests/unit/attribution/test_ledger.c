@@ -188,8 +188,8 @@ static void of_two_that_start_together_it_is_one(void **state)
     node_free(node);
 }
 
-/* What other nodes found tells one of two that start together; it names nobody who does no harm, nor
- * keeps from a name whom the latency follows twice. */
+/* What other nodes found tells one of two that start together; it names nobody who does no harm,
+ * nor keeps from a name whom the latency follows several times. */
 static void what_others_found_is_a_beginning(void **state)
 {
     (void)state;
