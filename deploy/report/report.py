@@ -219,8 +219,9 @@ def sections(week, args):
            "threads are the team's to change, the rest is the node's or its neighbours'. CPU hours: what it would not have "
            "needed alone, where counters say so.",
            ["team", *(WHOSE.get(c, c) for c in causes), "all, minutes", "CPU hours lost", "of CPU hours used"],
-           [[team, *((of.get(c, 0), "min") for c in causes), (sum(of.values()), "min"),
-             *((sum(v for (t, _), v in table.items() if t == team) / 3600, "h") for table in (week.cpus, week.used))]
+           [[team, *((of[c], "min") if c in of else "" for c in causes), (sum(of.values()), "min") if of else "",
+             *((sum(found) / 3600, "h") if found else "" for found in
+               ([v for (t, _), v in table.items() if t == team] for table in (week.cpus, week.used)))]
             for team, of in sorted(teams.items(), key=lambda item: (-sum(item[1].values()), item[0]))])
     total = {key: sum(of.values()) / 60 for key, of in week.workloads.items()}
     worst = [key for _, key in highest(total)]
@@ -230,7 +231,8 @@ def sections(week, args):
         of = week.workloads.get(key, {})
         cause = max(of, key=of.get, default="")
         rows.append([week.team_of(key[0]), *key, WHOSE.get(cause, cause), (100 * of[cause] / 60 / total[key], "%") if of else "",
-                     (total.get(key, 0), "min"), (week.workload_cpus.get(key, 0) / 3600, "h")])
+                     (total[key], "min") if key in total else "",
+                     (week.workload_cpus[key] / 3600, "h") if key in week.workload_cpus else ""])
     yield ("Worst workloads", "The containers, by name, that waited longest, all of their pods together; then those that lost most of "
            "their CPU time to slow memory and caches.",
            ["team", "namespace", "container", "mostly for", "of that", "minutes", "CPU hours lost"], rows)
