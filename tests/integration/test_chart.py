@@ -187,10 +187,11 @@ class Rendered(unittest.TestCase):
                         self.assertIs(mounts[volume].get("readOnly", False), volume != "state")
                 # A node without one of them gets an empty one, and not a pod that never starts.
                 self.assertEqual({v["hostPath"]["type"] for v in volumes.values()
-                                  if "hostPath" in v and v["name"] != "cgroup"} -
+                                  if "hostPath" in v and v["name"] not in ("cgroup", "resctrl")} -
                                  {"DirectoryOrCreate"}, set())
                 self.assertEqual(hosts - {"/sys/fs/cgroup"}, {
                     "least": set(), "full": {"/run/containerd/io.containerd.runtime.v2.task",
+                                             "/sys/fs/resctrl",
                                              "/var/lib/interference_exporter"},
                 }.get(name, {"/var/log/containers", "/var/log/pods"}))
 
