@@ -137,6 +137,7 @@ static void reasons(void **state)
          "raise LimitNOFILE= of the unit (ulimit -n)"},
         {PLACEMENT, "placement", REASON_DISABLED, DOCTOR_OFF, "--collector.placement"},
         {LATENCY, "latency", REASON_NO_PMU, DOCTOR_NO, ""},
+        {CONTROLLER, "controller", REASON_NO_GROUPS, DOCTOR_NO, ""},
         {LATENCY, "latency", REASON_EVENT_FILTERED, DOCTOR_NO, ""},
         {LATENCY, "latency", REASON_NO_DEVICE, DOCTOR_NO, ""},
         {CONTROLLER, "controller", REASON_NO_PERMISSION, DOCTOR_REMEDY,
