@@ -61,8 +61,6 @@ static void open_lane(struct moved *moved, struct attribution_lane *lane)
 void moved_open(struct moved *moved, struct lanes *lanes)
 {
     struct verdict why = {0};
-    if (moved->in)
-        moved->looked_ns = moved->in->now_ns;
     if (!moved->in ||
         !source_set_check(moved->in->env.sources, SCOPE_CGROUP, GROUP_BANDWIDTH, &why))
         return;
@@ -73,9 +71,13 @@ void moved_open(struct moved *moved, struct lanes *lanes)
     }
 }
 
-bool moved_wants(const struct moved *moved, const struct lanes *lanes, const struct tick *tick)
+bool moved_wants(struct moved *moved, const struct lanes *lanes, const struct tick *tick)
 {
+    struct verdict why = {0};
     if (!moved->in || tick->mono_ns - moved->looked_ns < look_ns)
+        return false;
+    moved->looked_ns = tick->mono_ns;
+    if (!source_set_check(moved->in->env.sources, SCOPE_CGROUP, GROUP_BANDWIDTH, &why))
         return false;
     for (size_t i = 0; i < lanes->n; i++) {
         const struct attribution_lane *lane = lanes_at(lanes, i);

@@ -60,6 +60,6 @@ void moved_seat(const struct moved *moved, const struct lanes *lanes, unsigned k
 bool moved_everybody(const struct moved *moved, size_t node, double *lines_per_second);
 
 /* Somebody should look for groups: reconcile. */
-bool moved_wants(const struct moved *moved, const struct lanes *lanes, const struct tick *tick);
+bool moved_wants(struct moved *moved, const struct lanes *lanes, const struct tick *tick);
 
 #endif

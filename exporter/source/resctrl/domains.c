@@ -28,12 +28,22 @@ static int16_t first_cpu(const struct fsroot *fs, int node)
 
 void mon_domains_load(struct mon_domains *domains, const struct fsroot *fs)
 {
+    char text[4096];
+    int online[MACHINE_CPUS];
+    size_t len, n = 0;
     if (domains->loaded)
         return;
     domains->loaded = true;
-    for (int cpu = 0; cpu < MACHINE_CPUS; cpu++) {
-        domains->package[cpu] = number(fs, cpu, "topology/physical_package_id");
-        domains->l3[cpu] = domains->package[cpu] < 0 ? -1 : number(fs, cpu, "cache/index3/id");
+    for (int cpu = 0; cpu < MACHINE_CPUS; cpu++)
+        domains->package[cpu] = domains->l3[cpu] = -1;
+    if (fsroot_read(fs, FSROOT_SYS, "devices/system/cpu/online", text, sizeof text, &len) != 0 ||
+        cpulist_parse(text, len, online, MACHINE_CPUS, &n) != 0)
+        n = 0;
+    for (size_t i = 0; i < n && i < MACHINE_CPUS; i++) {
+        if (online[i] >= MACHINE_CPUS)
+            continue;
+        domains->package[online[i]] = number(fs, online[i], "topology/physical_package_id");
+        domains->l3[online[i]] = number(fs, online[i], "cache/index3/id");
     }
     for (int node = 0; node < MACHINE_NODES; node++)
         domains->first[node] = first_cpu(fs, node);

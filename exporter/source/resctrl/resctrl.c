@@ -160,11 +160,12 @@ static void explain_mount(const struct resctrl_source *self, struct verdict *why
         verdict_set(why, REASON_NO_PERMISSION, "%s cannot be read: %s", mount,
                     strerror(-self->tree.err));
     else if (self->tree.err == -ENOENT || self->tree.err == -ENOTDIR)
-        verdict_set(why, REASON_NO_DEVICE,
-                    "no bandwidth is monitored: %s is not the kernel's resctrl, or its hardware "
-                    "does not monitor (mount -t resctrl resctrl /sys/fs/resctrl, by who makes the "
-                    "groups; in a container --path.resctrl says where it is)",
-                    mount);
+        verdict_set(
+            why, REASON_NO_DEVICE,
+            "%s is not the kernel's resctrl, or its hardware does not monitor: mount it (-t "
+            "resctrl) as who makes the groups needs it; in a container, --path.resctrl says "
+            "where it is",
+            mount);
     else
         verdict_set(why, REASON_NO_DEVICE, "%s cannot be read: %s", mount,
                     strerror(-self->tree.err));
@@ -326,17 +327,17 @@ static int resctrl_open(struct source *source, const struct scope *scope, enum g
     verdict_clear(why);
     if (!self->asked)
         look(self);
+    bool machine = scope->kind == SCOPE_MACHINE;
+    if (!machine)
+        err = path_of(self, scope, group, path, sizeof path);
+    if (err)
+        return explain(self, scope, err, why);
     struct resctrl_handle *handle = calloc(1, sizeof *handle);
     if (!handle)
         return explain(self, scope, -ENOMEM, why);
     mon_domains_load(&self->domains, self->config.fs);
-    handle->machine = scope->kind == SCOPE_MACHINE;
-    if (handle->machine)
-        err = join_classes(self, handle);
-    else
-        err = path_of(self, scope, group, path, sizeof path);
-    if (!err && !handle->machine)
-        err = join(self, handle, path);
+    handle->machine = machine;
+    err = machine ? join_classes(self, handle) : join(self, handle, path);
     if (err) {
         handle_free(self, handle);
         return explain(self, scope, err, why);
