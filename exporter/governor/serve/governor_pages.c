@@ -224,13 +224,13 @@ static void handle_landing(void *context, const struct http_request *request,
 }
 
 static const struct http_route routes[] = {
-    {"/", "landing", handle_landing, false},
-    {"/metrics", "metrics", handle_metrics, true},
-    {"/api/v1/decisions", "decisions", handle_decisions, true},
-    {"/api/v1/state", "state", handle_state, true},
-    {"/api/v1/advice", "advice", handle_advice, true},
-    {"/-/healthy", "healthy", handle_healthy, false},
-    {"/-/ready", "ready", handle_ready, false},
+    {"/", "landing", handle_landing, false, false},
+    {"/metrics", "metrics", handle_metrics, true, false},
+    {"/api/v1/decisions", "decisions", handle_decisions, true, false},
+    {"/api/v1/state", "state", handle_state, true, false},
+    {"/api/v1/advice", "advice", handle_advice, true, false},
+    {"/-/healthy", "healthy", handle_healthy, false, false},
+    {"/-/ready", "ready", handle_ready, false, false},
 };
 
 const struct http_route *governor_pages_routes(size_t *n)
