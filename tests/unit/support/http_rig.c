@@ -112,9 +112,12 @@ static void serve_query(void *context, const struct http_request *request,
 }
 
 static const struct http_route routes[] = {
-    {"/metrics", "metrics", serve_hello, true, false}, {"/", "landing", serve_hello, false},
-    {"/large", "large", serve_large, true, false},     {"/fresh", "fresh", serve_fresh, false},
-    {"/query", "query", serve_query, false, false},    {"/nothing", "nothing", serve_nothing, false},
+    {"/metrics", "metrics", serve_hello, true, false},
+    {"/", "landing", serve_hello, false, false},
+    {"/large", "large", serve_large, true, false},
+    {"/fresh", "fresh", serve_fresh, false, false},
+    {"/query", "query", serve_query, false, false},
+    {"/nothing", "nothing", serve_nothing, false, false},
 };
 
 const struct http_route *http_rig_routes(size_t *n)
