@@ -195,6 +195,16 @@ void ring_free(struct ring *ring)
     free(ring);
 }
 
+/* To what is used: it does not grow any more. */
+static void shrink(struct textbuf *bytes)
+{
+    char *exact = realloc(bytes->data, bytes->len + 1);
+    if (!exact)
+        return;
+    bytes->data = exact;
+    bytes->cap = bytes->len + 1;
+}
+
 static void compress(struct ring *ring, struct ring_chunk *chunk)
 {
     struct textbuf packed = TEXTBUF_INIT;
@@ -204,11 +214,11 @@ static void compress(struct ring *ring, struct ring_chunk *chunk)
                                                  packed.data, packed.cap);
     if (packed.len == 0) { /* it would not become smaller */
         textbuf_release(&packed);
-        textbuf_trim(&chunk->bytes);
+        shrink(&chunk->bytes);
         return;
     }
     textbuf_release(&chunk->bytes);
-    textbuf_trim(&packed);
+    shrink(&packed);
     chunk->bytes = packed;
     chunk->packed_len = packed.len;
 }

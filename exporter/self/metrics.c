@@ -114,7 +114,7 @@ const struct metric_desc self_descs[SELF_METRICS] = {
                "full, or --blackbox.max-bytes is too small; the log and /api/v1/blackbox say why."),
     [SELF_BLACKBOX_FILES] =
         METRIC(GAUGE, U64, EXPORTER("blackbox_files"), NULL,
-               "Files of the black box that are there. At --blackbox.max-files: "
+               "Files of the black box that are there. High, at --blackbox.max-files: "
                "each further one takes the place of the oldest."),
     [SELF_BLACKBOX_FILE_BYTES] =
         METRIC(GAUGE, U64, EXPORTER("blackbox_file_bytes"), NULL,

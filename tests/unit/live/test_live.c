@@ -425,10 +425,58 @@ static void who_waits_has_waited_since_before_a_restart(void **state)
     assert_false(f->view.containers[0].waits);
 }
 
+/* By kind, and of whom the last one was. */
+struct told {
+    unsigned n[LIVE_INCIDENT_LOSES + 1];
+    struct live_incident last[LIVE_INCIDENT_LOSES + 1];
+};
+
+static void tell(void *context, const struct live_incident *incident)
+{
+    struct told *told = context;
+    told->n[incident->kind]++;
+    told->last[incident->kind] = *incident;
+}
+
+static void what_is_not_well_is_told_one_by_one(void **state)
+{
+    struct fixture *f = *state;
+    struct live_lost lost = {.told = true, .judged = true, .cause = LOSS_OWN_QUOTA};
+    struct told told = {.n = {0}};
+    f->n = 3;
+    tick_at(f, 1e-7, 2e-7);
+    live_incidents(f->live, tell, &told);
+    for (size_t i = 0; i < sizeof told.n / sizeof *told.n; i++)
+        assert_int_equal(told.n[i], 0);
+    begin(f);
+    live_put(f->live, &f->containers[0], LIVE_READ_SECONDS, 3e-7);
+    live_put(f->live, &f->containers[0], LIVE_LIMIT_SECONDS, 2e-7);
+    live_suspect(f->live, &f->containers[1], 0, LIVE_NAMED, 1e-8, 1e-9, 0.001);
+    live_suspect(f->live, &f->containers[2], 0, LIVE_SUSPECTED, 1e-8, 1e-9, 0.2);
+    live_lost(f->live, &f->containers[2], &lost);
+    lost.cause = LOSS_MEMORY_SLOW;
+    live_lost(f->live, &f->containers[1], &lost);
+    lost.cause = LOSSES;
+    live_lost(f->live, &f->containers[0], &lost);
+    live_explain(f->live, 3, LIVE_CAUSE_UNKNOWN, 1e-7, NAN, NAN);
+    live_explain(f->live, 4, LIVE_CAUSE_NAMED, 1e-7, NAN, NAN);
+    show(f);
+    live_incidents(f->live, tell, &told);
+    for (size_t i = 0; i < sizeof told.n / sizeof *told.n; i++)
+        assert_int_equal(told.n[i], 1);
+    assert_int_equal(told.last[LIVE_INCIDENT_WAITS].tag, container_tag(0, 1));
+    assert_int_equal(told.last[LIVE_INCIDENT_NAMED].tag, container_tag(1, 1));
+    assert_int_equal(told.last[LIVE_INCIDENT_LOSES].tag, container_tag(2, 1));
+    assert_int_equal(told.last[LIVE_INCIDENT_LOSES].id, LOSS_OWN_QUOTA);
+    assert_int_equal(told.last[LIVE_INCIDENT_UNNAMED].tag, 0);
+    assert_int_equal(told.last[LIVE_INCIDENT_UNNAMED].id, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        T(what_is_not_well_is_told_one_by_one),
         T(nothing_is_known_before_the_first_tick),
         T(a_number_is_of_its_tick),
         T(what_other_memory_would_cost),

@@ -361,7 +361,7 @@ static void test_disabled(void **state)
     self_http_requests(f.self, "metrics", "text", 200, 7);
     f.tick = (struct tick){.number = 1, .wall_ns = 1};
     f.collector[0].last_success_wall_ns = f.state.reload_success_wall_ns = 1;
-    f.state.records = true;
+    f.state.records = f.state.has_blackbox = true;
     f.status[0].pmu_enabled_seconds = 1;
     f.status[0].open_failures[REASON_NO_PMU] = 1;
     publish(&f);
@@ -454,6 +454,32 @@ static void a_recording_is_shown_where_there_is_one(void **state)
     assert_value(f, "recording_active", "", 0);
 }
 
+static void the_black_box_is_shown_where_there_is_one(void **state)
+{
+    struct fixture *f = *state;
+    publish(f);
+    assert_value(f, "blackbox_active", "", absent);
+    assert_value(f, "blackbox_ticks_dropped", "", absent);
+    f->state.has_blackbox = f->state.blackbox_active = true;
+    f->state.blackbox_dropped = 3;
+    f->state.blackbox.ring_bytes = 1000;
+    f->state.blackbox.ring_span_ns = 930500000000;
+    f->state.blackbox.written = 7;
+    f->state.blackbox.failed = 1;
+    f->state.blackbox.n_files = 2;
+    f->state.blackbox.files[0].bytes = 10;
+    f->state.blackbox.files[1].bytes = 32;
+    publish(f);
+    assert_value(f, "blackbox_active", "", 1);
+    assert_value(f, "blackbox_memory_bytes", "", 1000);
+    assert_value(f, "blackbox_held_seconds", "", 930.5);
+    assert_value(f, "blackbox_ticks_dropped", "", 3);
+    assert_value(f, "blackbox_files_written", "", 7);
+    assert_value(f, "blackbox_failures", "", 1);
+    assert_value(f, "blackbox_files", "", 2);
+    assert_value(f, "blackbox_file_bytes", "", 42);
+}
+
 static void lines_that_are_missing_in_the_log_are_counted(void **state)
 {
     struct fixture *f = *state;
@@ -478,6 +504,7 @@ int main(void)
         with(test_http),
         with(test_long_names_are_found_again),
         with(a_recording_is_shown_where_there_is_one),
+        with(the_black_box_is_shown_where_there_is_one),
         with(lines_that_are_missing_in_the_log_are_counted),
         cmocka_unit_test(test_disabled),
         cmocka_unit_test(test_unknown_cpu_and_no_collectors),
