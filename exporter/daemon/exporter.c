@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "exporter/blackbox/blackbox.h"
 #include "exporter/containers/cgroups/own_memory.h"
 #include "exporter/containers/cgroups/process.h"
 #include "exporter/daemon/internal.h"
@@ -37,7 +38,9 @@ static struct descriptor_shares share(const struct exporter *e, bool by_bpf, con
                  "%zu file descriptors are enough for at most %zu containers, not for "
                  "--containers.max=%zu: raise LimitNOFILE= or ulimit -n",
                  limit, shares.containers, o->containers_max);
-    uint64_t memory = memory_limit();
+    uint64_t memory = memory_limit(), blackbox = e->plan->blackbox ? BLACKBOX_BYTES : 0;
+    if (memory > 0) /* 0: there is no limit */
+        memory = memory > blackbox ? memory - blackbox : 1;
     long cpus = sysconf(_SC_NPROCESSORS_CONF);
     struct memory_shares held = memory_share(memory, cpus > 0 ? (size_t)cpus : 1);
     if (held.containers < shares.containers) {
@@ -168,6 +171,7 @@ static int build_pages(struct exporter *e)
         .n_collectors = e->roster.n,
         .api = e->options->api,
         .blackbox = e->plan->blackbox,
+        .keeps = e->options->open_file != NULL,
         .own_cgroup = is_replay(e) || e->options->once ? 0 : process_cgroup_find_own(&e->plan->fs),
     };
     return pages_new(&config, &e->pages);

@@ -177,5 +177,9 @@ void exporter_run_tick(struct exporter *e, const struct tick *tick)
     if (e->sources.recorder)
         recorder_flush(e->sources.recorder);
     exporter_publish(e);
+    if (e->options->open_file &&
+        pages_keep(e->pages, tick->wall_ns, replay_mark(e->sources.replay)) != 0)
+        log_error(e->log, "exporter", "out of memory: tick %llu cannot be shown",
+                  (unsigned long long)tick->number);
     kept_tick(&e->kept, &e->roster, e->live, tick->mono_ns);
 }

@@ -53,7 +53,8 @@ struct options {
     bool replay_max_speed;   /* --source.replay.speed=max */
     uint64_t replay_skip_ns; /* of the recording's beginning: as fast as possible */
 
-    bool once; /* also where doctor is */
+    const char *open_file; /* a recording to look at: replay_file, too; NULL: not given */
+    bool once;             /* also where doctor is */
     bool doctor, json;
     bool table;  /* with once: for people, after ten seconds */
     size_t user; /* 0: as started */

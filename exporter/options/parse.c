@@ -127,6 +127,14 @@ static int set_defaults(struct parse *parse)
 static int check_together(struct parse *parse)
 {
     struct options *options = &parse->options;
+    if (options->open_file && (options->replay_file || options->once || options->doctor))
+        return parse_fail(parse, "--open goes with neither --source.replay.file nor --once");
+    if (options->open_file) {
+        options->replay_file = options->open_file;
+        options->replay_max_speed = true;
+    }
+    if (options->open_file && !parse->listen_given)
+        options->listen[0] = "127.0.0.1:10066";
     if (options->replay_file && options->source == SOURCE_PERF)
         return parse_fail(parse, "--source.replay.file contradicts --source=perf");
     if (options->replay_file && options->source == SOURCE_BPF)

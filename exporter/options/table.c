@@ -257,6 +257,13 @@ const struct option_flag flag_table[] = {
      .unit = "BYTES",
      .help = "How large all files in --blackbox.directory may be together; the oldest go."},
 
+    {.name = "open",
+     .type = FLAG_TEXT,
+     .offset = MEMBER(open_file),
+     .unit = "FILE",
+     .help = "Look at a recording, of the black box or another one: replay it at once, and serve "
+             "the page of the node with a slider over its time, and the documents below /api/v1/ "
+             "with ?at=SECONDS; on 127.0.0.1 unless --web.listen-address says otherwise."},
     {.name = "once",
      .type = FLAG_BOOL,
      .offset = MEMBER(once),

@@ -8,6 +8,7 @@
 
 #include "exporter/expose/page_cache.h"
 #include "exporter/pages/pages.h"
+#include "exporter/pages/reel.h"
 
 enum {
     PAGES_OWN_ROUTES = 8,
@@ -24,7 +25,9 @@ struct pages {
     struct page_cache landing[2];                      /* likewise; [1]: with all that is known */
     struct http_route routes[PAGES_MAX_ROUTES];
     size_t n_routes;
-    pthread_mutex_t lock; /* guards the two below */
+    struct reel *reel;                         /* NULL: nothing is kept */
+    struct http_route shown[PAGES_MAX_ROUTES]; /* the routes, answered from the reel where it can */
+    pthread_mutex_t lock;                      /* guards the two below */
     struct pages_status status;
     uint64_t updated_ns;
 };

@@ -182,6 +182,8 @@ static int render(void *context, struct textbuf *out)
                      "<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>"
                      "</head><body>\n");
     add_node(out, sight);
+    if (sight->pages->reel)
+        textbuf_str(out, REEL_PLACE);
     add_verdict(out, sight);
     sight_memory(out, sight);
     sight_host(out, sight);

@@ -11,6 +11,12 @@ function askedColumn() {
 const chosen = {column: askedColumn(), ascending: false};
 const filter = document.querySelector("#filter input");
 
+// Of a recording: the time that is shown.
+const slider = document.querySelector("#reel input");
+const play = document.createElement("button");
+let playing = false;
+let renewal;
+
 function namespaceOf(row) {
     return row.dataset.namespace;
 }
@@ -156,11 +162,25 @@ function address() {
     if (filter.value) {
         query.set("namespace", filter.value);
     }
+    if (slider) {
+        query.set("at", slider.value);
+    }
     const words = query.toString();
     return words ? `/?${words}` : "/";
 }
 
+// As in the page that the server makes.
+function showTime() {
+    const time = new Date(Number(slider.value) * 1000).toISOString().slice(11, 19);
+    slider.form.querySelector("output").textContent = `${time} UTC`;
+}
+
 async function renew() {
+    if (playing) {
+        slider.value = Number(slider.value) + 1;
+        setPlaying(slider.value !== slider.max);
+        showTime();
+    }
     try {
         const answer = await fetch(address(), {signal: AbortSignal.timeout(5000)});
         if (!answer.ok) {
@@ -171,7 +191,34 @@ async function renew() {
     } catch {
         document.body.classList.add("stale");
     }
-    setTimeout(renew, 1000);
+    clearTimeout(renewal);
+    renewal = setTimeout(renew, 1000);
+}
+
+function setPlaying(now) {
+    playing = now;
+    play.textContent = now ? "Pause" : "Play";
+}
+
+function goTo(seconds) {
+    slider.value = seconds;
+    showTime();
+    clearTimeout(renewal);
+    renewal = setTimeout(renew, 100); // it may go on moving
+}
+
+if (slider) {
+    slider.form.querySelector("button").replaceWith(play);
+    setPlaying(false);
+    play.addEventListener("click", () => setPlaying(!playing));
+    slider.addEventListener("input", () => goTo(slider.value));
+    slider.form.addEventListener("submit", (event) => event.preventDefault());
+    slider.form.addEventListener("click", (event) => {
+        if (event.target.dataset.at) {
+            event.preventDefault();
+            goTo(event.target.dataset.at);
+        }
+    });
 }
 
 document.addEventListener("click", (event) => {
@@ -188,4 +235,4 @@ document.addEventListener("click", (event) => {
 filter.form.addEventListener("submit", (event) => event.preventDefault());
 filter.addEventListener("input", () => show(document.getElementById("containers")));
 filter.form.querySelector("button").hidden = true;
-setTimeout(renew, 1000);
+renewal = setTimeout(renew, 1000);

@@ -46,6 +46,30 @@ static void add_routes(struct pages *pages)
     }
 }
 
+/* Who may not read the documents may not read those of before either. */
+static void answer_shown(void *context, const struct http_request *request,
+                         struct http_response *response)
+{
+    struct pages *pages = context;
+    if (pages_may_read(pages, request) && reel_answer(pages->reel, request, response))
+        return;
+    for (size_t i = 0; i < pages->n_routes; i++) {
+        if (strcmp(pages->routes[i].path, request->path) != 0 ||
+            pages->routes[i].post != request->post)
+            continue;
+        pages->routes[i].handle(context, request, response);
+        return;
+    }
+}
+
+static int show_reel(struct pages *pages)
+{
+    memcpy(pages->shown, pages->routes, sizeof pages->shown);
+    for (size_t i = 0; i < pages->n_routes; i++)
+        pages->shown[i].handle = answer_shown;
+    return reel_new(pages->routes, pages->n_routes, pages, &pages->reel);
+}
+
 int pages_new(const struct pages_config *config, struct pages **out)
 {
     struct pages *pages = calloc(1, sizeof *pages);
@@ -64,8 +88,17 @@ int pages_new(const struct pages_config *config, struct pages **out)
     page_cache_init(&pages->status_document);
     for (size_t i = 0; i < 2; i++)
         page_cache_init(&pages->landing[i]);
+    if (config->keeps && show_reel(pages) != 0) {
+        pages_free(pages);
+        return -ENOMEM;
+    }
     *out = pages;
     return 0;
+}
+
+int pages_keep(struct pages *pages, uint64_t wall_ns, const char *mark)
+{
+    return pages->reel ? reel_keep(pages->reel, wall_ns, mark) : 0;
 }
 
 void pages_free(struct pages *pages)
@@ -79,11 +112,12 @@ void pages_free(struct pages *pages)
     page_cache_release(&pages->status_document);
     for (size_t i = 0; i < 2; i++)
         page_cache_release(&pages->landing[i]);
+    reel_free(pages->reel);
     free(pages);
 }
 
 const struct http_route *pages_routes(const struct pages *pages, size_t *n)
 {
     *n = pages->n_routes;
-    return pages->routes;
+    return pages->reel ? pages->shown : pages->routes;
 }

@@ -77,6 +77,7 @@ struct pages_config {
     size_t n_collectors;
     bool api;                  /* names of processes and containers' ids are for everybody */
     struct blackbox *blackbox; /* NULL: there is none */
+    bool keeps;                /* what was shown at each tick, to be asked for by ?at= */
     uint64_t own_cgroup;       /* inode of the exporter's own; 0: not known, or a replay */
 };
 
@@ -85,6 +86,10 @@ void pages_free(struct pages *pages);
 
 /* Loop thread, once a tick; copies. 'now_ns' is the real monotonic clock, also under replay. */
 void pages_update(struct pages *pages, const struct pages_status *status, uint64_t now_ns);
+
+/* Loop thread, after pages_update(): what is shown now is kept, where the configuration says so.
+ * 'mark': why a recording marks this tick; "": it does not. 0 or -errno. */
+int pages_keep(struct pages *pages, uint64_t wall_ns, const char *mark);
 
 /* For http_config; the context is the struct pages. */
 const struct http_route *pages_routes(const struct pages *pages, size_t *n);

@@ -246,6 +246,44 @@ class LivePage(unittest.TestCase):
             self.assertNotEqual(tab.run("getComputedStyle(document.querySelector('#verdict'))"
                                         ".borderLeftWidth"), "0px")  # the style is there
 
+    def test_a_recording_is_opened_and_moved_through(self):
+        """The slider, what plays and pauses, what is marked; the same without its script."""
+        recording(self.recording, 3)
+        lines = self.recording.read_text().splitlines(True)
+        at = next(i for i, line in enumerate(lines) if line.startswith('{"tick": 100,'))
+        lines.insert(at + 1, '{"mark":"waits","key":"c1"}\n')
+        self.recording.write_text("".join(lines))
+        time_shown = "document.querySelector('#node time').textContent"
+
+        def second(tick):
+            return time.strftime("%H:%M:%S UTC", time.gmtime(1_790_000_000 + tick))
+
+        with harness.Exporter(f"--open={self.recording}") as exporter, self.browser.tab() as tab:
+            harness.wait_until(lambda: exporter.json("/api/v1/containers")["replay_ended"], 60,
+                               "its end")
+            tab.open(url(exporter))
+            tab.wait(f"{time_shown}.endsWith('{second(100)}')")  # where it is marked
+            tab.run("document.querySelector('#reel a').click()")
+            for tick in (30, 200):
+                tab.run(f"slider.value = {1_790_000_000 + tick}; "
+                        "slider.dispatchEvent(new Event('input'))")
+                tab.wait(f"{time_shown}.endsWith('{second(tick)}')")
+                self.assertEqual(tab.run("document.querySelector('#reel output').textContent"),
+                                 second(tick))
+            tab.run("play.click()")
+            tab.wait(f"Number(slider.value) > {1_790_000_202}")
+            self.assertEqual(tab.run("play.textContent"), "Pause")
+            tab.run("play.click()")
+            stays = tab.run("slider.value")
+            time.sleep(2.5)
+            self.assertEqual(tab.run("slider.value"), stays)
+            self.assertEqual(tab.complaints(), [])
+            if directory := os.environ.get("IE_SCREENSHOTS"):
+                tab.screenshot(Path(directory) / "opened.png", 1280)
+            with self.browser.tab(script=False) as plain:
+                plain.open(url(exporter, f"?at={1_790_000_030}"))
+                plain.wait(f"{time_shown}.endsWith('{second(30)}')")
+
     def test_it_fits_a_phone(self):
         with self.exporter(5) as exporter, self.browser.tab(width=360) as tab:
             tab.open(url(exporter))

@@ -1,0 +1,284 @@
+#include "exporter/pages/reel.h"
+
+#include <errno.h>
+#include <libdeflate.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "exporter/base/array.h"
+#include "exporter/pages/arguments.h"
+
+enum { KEPT_ROUTES_MAX = 16, LEVEL = 1, MARKS_SHOWN = 20 };
+static const uint64_t second_ns = 1000000000;
+
+/* A document of a tick. */
+struct frame {
+    void *packed;
+    size_t packed_len, len; /* 0: it could not be made */
+};
+
+struct reel {
+    void *context;
+    struct http_route routes[KEPT_ROUTES_MAX];
+    char types[KEPT_ROUTES_MAX][64], formats[KEPT_ROUTES_MAX][16];
+    size_t n_routes;
+    struct libdeflate_compressor *compressor;
+    pthread_mutex_t lock; /* guards what follows */
+    struct shot {
+        uint64_t wall_ns;
+        char mark[32];
+        struct frame *frames; /* by route */
+    } * shots;
+    size_t n, cap;
+};
+
+int reel_new(const struct http_route *routes, size_t n, void *context, struct reel **out)
+{
+    struct reel *reel = calloc(1, sizeof *reel);
+    if (!reel || !(reel->compressor = libdeflate_alloc_compressor(LEVEL))) {
+        free(reel);
+        return -ENOMEM;
+    }
+    reel->context = context;
+    for (size_t i = 0; i < n && reel->n_routes < KEPT_ROUTES_MAX; i++)
+        if (!routes[i].post &&
+            (strcmp(routes[i].path, "/") == 0 || strncmp(routes[i].path, "/api/", 5) == 0))
+            reel->routes[reel->n_routes++] = routes[i];
+    pthread_mutex_init(&reel->lock, NULL);
+    *out = reel;
+    return 0;
+}
+
+static void free_frames(struct reel *reel, struct frame *frames)
+{
+    for (size_t i = 0; frames && i < reel->n_routes; i++)
+        free(frames[i].packed);
+    free(frames);
+}
+
+void reel_free(struct reel *reel)
+{
+    if (!reel)
+        return;
+    for (size_t i = 0; i < reel->n; i++)
+        free_frames(reel, reel->shots[i].frames);
+    free(reel->shots);
+    libdeflate_free_compressor(reel->compressor);
+    pthread_mutex_destroy(&reel->lock);
+    free(reel);
+}
+
+/* ---- keeping ---- */
+
+static size_t no_query(const struct http_request *request, const char *name, const char **values,
+                       size_t cap)
+{
+    (void)request;
+    (void)name;
+    (void)values;
+    (void)cap;
+    return 0;
+}
+
+static void pack(struct reel *reel, size_t i, const struct http_response *response,
+                 struct frame *frame)
+{
+    size_t room = libdeflate_deflate_compress_bound(reel->compressor, response->len);
+    if (response->status != 200 || !(frame->packed = malloc(room)))
+        return;
+    frame->packed_len = libdeflate_deflate_compress(reel->compressor, response->bytes,
+                                                    response->len, frame->packed, room);
+    void *shrunk = realloc(frame->packed, frame->packed_len + 1);
+    if (shrunk)
+        frame->packed = shrunk;
+    frame->len = response->len;
+    snprintf(reel->types[i], sizeof reel->types[i], "%s", response->content_type);
+    snprintf(reel->formats[i], sizeof reel->formats[i], "%s", response->format);
+}
+
+static struct frame *take_frames(struct reel *reel)
+{
+    struct frame *frames = calloc(reel->n_routes + 1, sizeof *frames);
+    for (size_t i = 0; frames && i < reel->n_routes; i++) {
+        const struct http_request request = {
+            .path = reel->routes[i].path, .known = true, .query = no_query};
+        struct http_response response = {.status = 0};
+        reel->routes[i].handle(reel->context, &request, &response);
+        pack(reel, i, &response, &frames[i]);
+        if (response.release)
+            response.release(response.release_context);
+    }
+    return frames;
+}
+
+int reel_keep(struct reel *reel, uint64_t wall_ns, const char *mark)
+{
+    struct frame *frames = take_frames(reel);
+    if (!frames)
+        return -ENOMEM;
+    pthread_mutex_lock(&reel->lock);
+    int err = array_reserve(&reel->shots, &reel->cap, reel->n + 1, sizeof *reel->shots);
+    if (!err) {
+        struct shot *shot = &reel->shots[reel->n++];
+        *shot = (struct shot){.wall_ns = wall_ns, .frames = frames};
+        snprintf(shot->mark, sizeof shot->mark, "%s", mark);
+    }
+    pthread_mutex_unlock(&reel->lock);
+    if (err)
+        free_frames(reel, frames);
+    return err;
+}
+
+/* ---- showing; with the lock held ---- */
+
+/* The last tick up to then, or the first of all. */
+static const struct shot *shot_at(const struct reel *reel, uint64_t seconds)
+{
+    size_t low = 0, high = reel->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (reel->shots[middle].wall_ns / second_ns <= seconds)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return &reel->shots[low > 0 ? low - 1 : 0];
+}
+
+static const struct shot *first_marked(const struct reel *reel)
+{
+    for (size_t i = 0; i < reel->n; i++)
+        if (reel->shots[i].mark[0])
+            return &reel->shots[i];
+    return &reel->shots[reel->n - 1];
+}
+
+static void add_clock(struct textbuf *out, uint64_t wall_ns)
+{
+    time_t seconds = (time_t)(wall_ns / second_ns);
+    struct tm utc;
+    char text[16] = "";
+    if (gmtime_r(&seconds, &utc))
+        strftime(text, sizeof text, "%H:%M:%S", &utc);
+    textbuf_str(out, text);
+}
+
+/* A slider, what plays and pauses, and links to what is marked: all of it works without a script,
+ * but for playing. */
+static void add_controls(const struct reel *reel, const struct shot *shot, struct textbuf *out)
+{
+    const struct shot *last = &reel->shots[reel->n - 1];
+    unsigned shown = 0;
+    textbuf_printf(
+        out,
+        "<form id=\"reel\" method=\"get\" action=\"/\"><label>Time <input type=\"range\" "
+        "name=\"at\" min=\"%llu\" max=\"%llu\" value=\"%llu\" step=\"1\"></label> <output>",
+        (unsigned long long)(reel->shots[0].wall_ns / second_ns),
+        (unsigned long long)(last->wall_ns / second_ns),
+        (unsigned long long)(shot->wall_ns / second_ns));
+    add_clock(out, shot->wall_ns);
+    textbuf_str(out, " UTC</output> <button>Go</button>");
+    for (size_t i = 0; i < reel->n && shown < MARKS_SHOWN; i++) {
+        const struct shot *marked = &reel->shots[i];
+        if (!marked->mark[0])
+            continue;
+        textbuf_printf(
+            out, "%s<a href=\"/?at=%llu\" data-at=\"%llu\">",
+            shown++ ? ", " : " marked: ", (unsigned long long)(marked->wall_ns / second_ns),
+            (unsigned long long)(marked->wall_ns / second_ns));
+        add_clock(out, marked->wall_ns);
+        textbuf_char(out, ' ');
+        textbuf_html(out, marked->mark);
+        textbuf_str(out, "</a>");
+    }
+    textbuf_str(out, "</form>\n");
+}
+
+/* 0 with the text, into which the controls are put where their place is. */
+static int unpack(const struct reel *reel, const struct shot *shot, size_t route,
+                  struct textbuf *out)
+{
+    const struct frame *frame = &shot->frames[route];
+    struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor();
+    char *text = malloc(frame->len + 1);
+    int err = !decompressor || !text ? -ENOMEM : frame->len == 0 ? -ENODATA : 0;
+    if (!err && libdeflate_deflate_decompress(decompressor, frame->packed, frame->packed_len, text,
+                                              frame->len, NULL) != LIBDEFLATE_SUCCESS)
+        err = -EBADMSG;
+    if (!err) {
+        text[frame->len] = '\0';
+        const char *place =
+            strcmp(reel->routes[route].path, "/") == 0 ? strstr(text, REEL_PLACE) : NULL;
+        size_t before = place ? (size_t)(place - text) : 0;
+        textbuf_add(out, text, before);
+        if (place)
+            add_controls(reel, shot, out);
+        textbuf_add(out, text + before, frame->len - before);
+        err = textbuf_finish(out);
+    }
+    libdeflate_free_decompressor(decompressor);
+    free(text);
+    return err;
+}
+
+static void free_text(void *context)
+{
+    free(context);
+}
+
+static void answer(const struct reel *reel, const struct shot *shot, size_t route,
+                   struct http_response *response)
+{
+    static const char failed[] = "the document of that time could not be made\n";
+    struct textbuf text = TEXTBUF_INIT;
+    if (unpack(reel, shot, route, &text)) {
+        textbuf_release(&text);
+        *response = (struct http_response){.status = 500,
+                                           .content_type = "text/plain; charset=utf-8",
+                                           .bytes = failed,
+                                           .len = sizeof failed - 1,
+                                           .format = "text"};
+        return;
+    }
+    *response = (struct http_response){.status = 200,
+                                       .content_type = reel->types[route],
+                                       .bytes = text.data,
+                                       .len = text.len,
+                                       .release = free_text,
+                                       .release_context = text.data,
+                                       .format = reel->formats[route]};
+}
+
+static void refuse(struct http_response *response)
+{
+    static const char words[] = "at is a time in whole seconds since 1970, as in the documents\n";
+    *response = (struct http_response){.status = 400,
+                                       .content_type = "text/plain; charset=utf-8",
+                                       .bytes = words,
+                                       .len = sizeof words - 1,
+                                       .format = "text"};
+}
+
+bool reel_answer(struct reel *reel, const struct http_request *request,
+                 struct http_response *response)
+{
+    const char *at = argument_text(request, "at");
+    size_t route = 0, seconds = 0;
+    while (route < reel->n_routes && strcmp(reel->routes[route].path, request->path) != 0)
+        route++;
+    if (route == reel->n_routes || (!at && strcmp(request->path, "/") != 0))
+        return false;
+    if (at && !argument_number(at, SIZE_MAX / 100, &seconds)) {
+        refuse(response);
+        return true;
+    }
+    pthread_mutex_lock(&reel->lock);
+    bool known = reel->n > 0;
+    if (known)
+        answer(reel, at ? shot_at(reel, seconds) : first_marked(reel), route, response);
+    pthread_mutex_unlock(&reel->lock);
+    return known;
+}

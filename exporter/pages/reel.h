@@ -1,0 +1,32 @@
+/*
+ * What the pages showed at every tick of a recording, to be shown again: compressed, by the time of
+ * the recording.
+ *
+ * The loop keeps a tick; handlers on any thread answer from it.
+ */
+#ifndef IE_PAGES_REEL_H
+#define IE_PAGES_REEL_H
+
+#include "exporter/base/textbuf.h"
+#include "exporter/http/http.h"
+
+struct reel;
+
+/* For these routes, of which those without parameters of their own are kept: not the metrics, whose
+ * times are those of a scrape. 0 or -ENOMEM. */
+int reel_new(const struct http_route *routes, size_t n, void *context, struct reel **out);
+void reel_free(struct reel *reel);
+
+/* Asks each route for its answer now. 'mark': why this tick is marked; "": it is not. 0 or -errno:
+ * then this tick is left out. */
+int reel_keep(struct reel *reel, uint64_t wall_ns, const char *mark);
+
+/* What was to be read at the path then: at ?at=SECONDS, of the first marked tick where the page of
+ * the node is asked for without it. False: it is for the route's own handler. */
+bool reel_answer(struct reel *reel, const struct http_request *request,
+                 struct http_response *response);
+
+/* In the page of the node, where what moves through time goes. */
+#define REEL_PLACE "<!--reel-->\n"
+
+#endif

@@ -1,0 +1,155 @@
+/* What the pages showed at each tick is shown again, by its time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exporter/pages/reel.h"
+
+static const uint64_t second_ns = 1000000000;
+static const uint64_t begin = 1790000000;
+
+struct fixture {
+    struct reel *reel;
+    int tick; /* that is shown live */
+    const char *at;
+    char text[1024];
+};
+
+static void show(struct fixture *f, const struct http_request *request,
+                 struct http_response *response, const char *format)
+{
+    assert_true(request->known);
+    snprintf(f->text, sizeof f->text, format, f->tick);
+    *response = (struct http_response){.status = f->tick == 3 ? 500 : 200,
+                                       .content_type = "text/x",
+                                       .bytes = f->text,
+                                       .len = strlen(f->text),
+                                       .format = "x"};
+}
+
+static void node(void *context, const struct http_request *request, struct http_response *response)
+{
+    show(context, request, response, "<p>" REEL_PLACE "tick %d &lt;!--reel--&gt;");
+}
+
+static void document(void *context, const struct http_request *request,
+                     struct http_response *response)
+{
+    show(context, request, response, "{\"tick\":%d}" REEL_PLACE);
+}
+
+static void never(void *context, const struct http_request *request, struct http_response *response)
+{
+    (void)context;
+    (void)request;
+    (void)response;
+    fail();
+}
+
+static const struct http_route routes[] = {
+    {.path = "/metrics", .handle = never},
+    {.path = "/", .handle = node},
+    {.path = "/api/v1/containers", .handle = document},
+    {.path = "/api/v1/blackbox", .handle = never, .post = true},
+};
+
+static size_t query(const struct http_request *request, const char *name, const char **values,
+                    size_t cap)
+{
+    const struct fixture *f = request->connection;
+    assert_string_equal(name, "at");
+    assert_int_equal(cap, 1);
+    if (!f->at)
+        return 0;
+    values[0] = f->at;
+    return 1;
+}
+
+/* The status, and the text in f->text; 0: it is for the route's own handler. */
+static int ask(struct fixture *f, const char *path, const char *at)
+{
+    struct http_response response = {.status = 0};
+    const struct http_request request = {.path = path, .query = query, .connection = f};
+    f->at = at;
+    if (!reel_answer(f->reel, &request, &response))
+        return 0;
+    assert_true(response.len < sizeof f->text * 4);
+    snprintf(f->text, sizeof f->text, "%.*s", (int)response.len, (const char *)response.bytes);
+    if (response.release)
+        response.release(response.release_context);
+    return response.status;
+}
+
+/* Six ticks, two seconds apart; the fourth one (tick 4) is marked, tick 3 could not be shown. */
+static int setup(void **state)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    assert_int_equal(reel_new(routes, sizeof routes / sizeof *routes, f, &f->reel), 0);
+    assert_int_equal(ask(f, "/", NULL), 0); /* nothing is kept yet */
+    for (f->tick = 1; f->tick <= 6; f->tick++)
+        assert_int_equal(reel_keep(f->reel, (begin + 2 * (uint64_t)f->tick) * second_ns,
+                                   f->tick == 4 ? "<waits>" : ""),
+                         0);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    reel_free(f->reel);
+    free(f);
+    return 0;
+}
+
+static void test_a_document_of_a_time(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *at, *text;
+    } wanted[] = {
+        {"1790000012", "{\"tick\":6}"}, {"1790000011", "{\"tick\":5}"},
+        {"1790000002", "{\"tick\":1}"}, {"0", "{\"tick\":1}"},
+        {"1800000000", "{\"tick\":6}"},
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        assert_int_equal(ask(f, "/api/v1/containers", wanted[i].at), 200);
+        assert_non_null(strstr(f->text, wanted[i].text));
+        assert_null(strstr(f->text, "<form"));
+    }
+    assert_int_equal(ask(f, "/api/v1/containers", NULL), 0);
+    assert_int_equal(ask(f, "/metrics", "1790000012"), 0);
+    assert_int_equal(ask(f, "/api/v1/containers", "1790000007"), 500);
+    assert_int_equal(ask(f, "/api/v1/containers", "soon"), 400);
+    assert_int_equal(ask(f, "/api/v1/containers", "-1"), 400);
+    assert_int_equal(ask(f, "/api/v1/containers", ""), 400);
+    assert_int_equal(ask(f, "/api/v1/containers", "99999999999999999999999"), 400);
+}
+
+static void test_the_page_begins_with_what_is_marked(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(ask(f, "/", NULL), 200);
+    assert_non_null(strstr(f->text, "<p><form id=\"reel\""));
+    assert_non_null(strstr(f->text, "min=\"1790000002\" max=\"1790000012\" value=\"1790000008\""));
+    assert_int_equal(ask(f, "/", "1790000011"), 200);
+    assert_non_null(strstr(f->text, "value=\"1790000010\""));
+    assert_non_null(strstr(f->text, "data-at=\"1790000008\">"));
+    assert_non_null(strstr(f->text, "&lt;waits&gt;</a>"));
+    assert_non_null(strstr(f->text, "tick 5 &lt;!--reel--&gt;"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_document_of_a_time, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_page_begins_with_what_is_marked, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
