@@ -56,6 +56,7 @@ struct slowdown_collector {
     struct slowdown_families families;
 
     struct lanes lanes;
+    enum group group; /* of each container */
 
     struct node_traffic traffic;
     enum node_state state;
@@ -82,8 +83,16 @@ static void explain_others(const struct collector_env *env, struct verdict *why)
                 group == GROUP_FILLS
                     ? "no event of AMD's CPUs counts: Zen 3's pending fills are hits in the L2 and "
                       "L3, too, and later ones have no such event"
-                    : "no event of Arm's CPUs counts: the cycles that stall for memory are those "
-                      "of hits in the last-level cache, too");
+                    : "no event of this CPU counts, nor is there room for that of stalls");
+}
+
+/* Arm's cores whose stalls are counted with each container's reads. */
+static bool counts_stalls(const struct collector_env *env)
+{
+    enum group group;
+    struct verdict why;
+    return !env->facts->no_stalls && core_group_find(env->sources, SCOPE_CGROUP, &group, &why) &&
+           group == GROUP_MISSES;
 }
 
 static bool slowdown_probe(const struct collector_env *env, struct verdict *why)
@@ -91,6 +100,12 @@ static bool slowdown_probe(const struct collector_env *env, struct verdict *why)
     if (source_set_check(env->sources, SCOPE_CGROUP, GROUP_CORE, why) ||
         source_set_check(env->sources, SCOPE_CGROUP, GROUP_ASM_EPOCHS, NULL))
         return true;
+    if (counts_stalls(env)) {
+        verdict_set(why, REASON_OK,
+                    "from cycles stalled for memory: what neighbours cost in the cache and in "
+                    "memory is one number, shown as memory's");
+        return true;
+    }
     explain_others(env, why);
     return false;
 }
@@ -130,7 +145,8 @@ static void lane_show(const struct slowdown_collector *self, struct lane *lane)
     struct slowdown_set *set = &lane->series;
     bool possible =
         lane->core.opened && self->state != STATE_NOT_COUNTED && self->state != STATE_NO_FREQUENCY;
-    passive_show(&lane->passive, set, possible, passive_knows_hits(self->env.facts));
+    passive_show(&lane->passive, set, possible,
+                 self->group == GROUP_CORE && passive_knows_hits(self->env.facts));
     epochs_show(&lane->epochs, set);
 }
 
@@ -171,11 +187,12 @@ static void lane_rename(void *collector, void *opaque)
 
 static void *lane_make(void *collector, const struct container *container)
 {
-    (void)collector;
+    const struct slowdown_collector *self = collector;
     struct lane *lane = calloc(1, sizeof *lane);
     if (!lane)
         return NULL;
     core_lane_init(&lane->core, container);
+    lane->core.group = self->group;
     passive_init(&lane->passive);
     lane->limit = NAN;
     return lane;
@@ -277,7 +294,7 @@ static void judge(struct slowdown_collector *self)
         state = STATE_NOT_COUNTED;
     else if (!(self->env.facts->machine.base_frequency_hz > 0))
         state = STATE_NO_FREQUENCY;
-    else if (!passive_knows_hits(self->env.facts))
+    else if (self->group == GROUP_CORE && !passive_knows_hits(self->env.facts))
         state = STATE_NO_HIT_CYCLES;
     if (state != self->state)
         say(self, state);
@@ -292,7 +309,7 @@ static int lane_read(struct slowdown_collector *self, struct lane *lane, const s
     passive_begin(&lane->passive);
     int err = core_lane_read(&lane->core, &self->env, self->status, tick, &sum, &window);
     if (!err)
-        passive_take(&lane->passive, &sum, window);
+        passive_take(&lane->passive, self->group, &sum, window);
     core_lane_settle(&lane->core, lane->passive.window, lane->passive.counts.misses);
     return err == -ENODATA ? 0 : err;
 }
@@ -417,6 +434,7 @@ static int slowdown_start(const struct collector_env *env, struct collector_stat
     if (!self)
         return -ENOMEM;
     self->env = *env;
+    self->group = counts_stalls(env) ? GROUP_MISSES : GROUP_CORE;
     lanes_init(&self->lanes, &lane_ops, self);
     lanes_remember(&self->lanes, env->state);
     node_traffic_restore(&self->traffic, lane_ops.collector, env->state);

@@ -18,8 +18,12 @@ void passive_begin(struct passive *passive)
     passive->counts = (struct passive_counts){0};
 }
 
-void passive_take(struct passive *passive, const struct window_sum *sum, enum window_status status)
+void passive_take(struct passive *passive, enum group group, const struct window_sum *sum,
+                  enum window_status status)
 {
+    bool stalls = group == GROUP_MISSES;
+    enum role active = stalls ? ROLE_MEMORY_STALLS : ROLE_L3_MISS_READ_ACTIVE;
+    enum role occupancy = stalls ? ROLE_MEMORY_STALLS : ROLE_L3_MISS_READ_OCCUPANCY;
     struct passive_counts *c = &passive->counts;
     if (status != WINDOW_OK && status != WINDOW_IDLE)
         return;
@@ -27,12 +31,19 @@ void passive_take(struct passive *passive, const struct window_sum *sum, enum wi
     passive->enabled_ns = sum->enabled_ns;
     if (status != WINDOW_OK)
         return;
-    window_count(sum, GROUP_CORE, ROLE_CYCLES, &c->cycles);
-    window_count(sum, GROUP_CORE, ROLE_REF_CYCLES, &c->ref_cycles);
-    window_count(sum, GROUP_CORE, ROLE_L3_MISS_READS, &c->misses);
-    c->reference_occupancy = sum->reference[group_index(GROUP_CORE, ROLE_L3_MISS_READ_OCCUPANCY)];
-    passive->counted = window_count(sum, GROUP_CORE, ROLE_LLC_READS, &c->accesses) &&
-                       window_count(sum, GROUP_CORE, ROLE_L3_MISS_READ_ACTIVE, &c->active);
+    passive->stalls = stalls;
+    window_count(sum, group, ROLE_CYCLES, &c->cycles);
+    window_count(sum, group, ROLE_REF_CYCLES, &c->ref_cycles);
+    window_count(sum, group, ROLE_L3_MISS_READS, &c->misses);
+    c->reference_occupancy = sum->reference[group_index(group, occupancy)];
+    passive->counted = window_count(sum, group, ROLE_LLC_READS, &c->accesses) &&
+                       window_count(sum, group, active, &c->active);
+}
+
+/* What waits: misses, or whatever left the core. */
+static uint64_t waiting(const struct passive *passive)
+{
+    return passive->stalls ? passive->counts.accesses : passive->counts.misses;
 }
 
 /* ---- estimating ---- */
@@ -60,7 +71,7 @@ static double unloaded_seconds(struct passive *passive, const struct facts *fact
     double seconds = unloaded_latency_seconds(&passive->unloaded);
     /* The probe reads local memory. Where there is one NUMA node, so does everyone. It is no
      * container's mix and runs beside them all: only where they are known to be alone at times. */
-    if (basis == BASES && facts->machine.numa_nodes == 1 &&
+    if (basis == BASES && !passive->stalls && facts->machine.numa_nodes == 1 &&
         passive->basis[ALONE_MISS_RATIO] != BASES)
         seconds = slowdown_probe_latency(facts->probe_calm_seconds, core_cache_of(&facts->machine),
                                          frequency_hz);
@@ -81,14 +92,14 @@ static enum slowdown_gap estimate(struct passive *passive, const struct facts *f
     double occupancy = wait_seconds(passive, facts) * frequency_hz;
     const struct slowdown_passive_counts counts = {.cycles = c->cycles,
                                                    .accesses = c->accesses,
-                                                   .misses = c->misses,
+                                                   .misses = waiting(passive),
                                                    .occupancy = (uint64_t)llround(occupancy),
                                                    .active = c->active};
     passive->basis[ALONE_MISS_RATIO] = unloaded_ratio_basis(&passive->unloaded);
     const struct slowdown_passive_alone alone = {
         .latency_cycles = unloaded_seconds(passive, facts, frequency_hz) * frequency_hz,
         .miss_ratio = unloaded_miss_ratio(&passive->unloaded),
-        .hit_cycles = hit_cycles(facts, frequency_hz),
+        .hit_cycles = passive->stalls ? 0 : hit_cycles(facts, frequency_hz),
     };
     switch (slowdown_passive(&counts, &alone, &passive->estimate)) {
     case SLOWDOWN_OK:
@@ -135,7 +146,7 @@ static void learn(struct passive *passive, const struct passive_tick *tick, bool
     const struct passive_counts *c = &passive->counts;
     struct unloaded_window window = {
         .calm = tick->calm,
-        .misses = c->misses,
+        .misses = waiting(passive),
         .mono_ns = tick->mono_ns,
         .length_seconds = tick->length_seconds,
         .corunners_known = tick->corunners_known,

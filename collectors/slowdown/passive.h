@@ -2,6 +2,11 @@
  * Model passive of one container: what its windows of the core group teach about it, and what can
  * then be said of each (FORMULAS.md section 3; formulas/slowdown.h).
  *
+ * On Arm's cores that count stalls (GROUP_MISSES) these are of all reads that leave the core. How
+ * many leave is nobody's doing but its own, so what each stalls more than in calm windows is what
+ * its neighbours cost, in the cache and in memory together: the form of memory_excess, with stalls
+ * in place of active and of occupancy, and such reads in place of misses.
+ *
  * Embedded in the container's lane. Loop thread only.
  */
 #ifndef IE_COLLECTORS_SLOWDOWN_PASSIVE_H
@@ -17,6 +22,7 @@ struct passive {
     /* The window just read. */
     bool window;  /* counts are valid; otherwise all are 0 */
     bool counted; /* so are accesses and active */
+    bool stalls;  /* active and the occupancy are stalled cycles, of all accesses */
     uint64_t enabled_ns;
     struct passive_counts {
         uint64_t cycles, ref_cycles, misses, accesses, active;
@@ -47,7 +53,9 @@ struct passive_tick {
 /* A tick begins: there is no window in it yet. */
 void passive_begin(struct passive *passive);
 /* The tick's window. */
-void passive_take(struct passive *passive, const struct window_sum *sum, enum window_status status);
+/* 'group': GROUP_CORE or GROUP_MISSES. */
+void passive_take(struct passive *passive, enum group group, const struct window_sum *sum,
+                  enum window_status status);
 
 /*
  * Learns from the window, if there is one, estimates, adds to the totals, and says in 'gap' why

@@ -42,7 +42,8 @@ static const struct metric_desc descs[SLOWDOWN_METRICS] = {
     [M_INTERFERENCE] =
         METRIC(COUNTER, U64, CONTAINER("interference_cycles"), "container, model, resource",
                "Estimated cycles that the container would not have needed alone, by contended "
-               "resource: cache (more misses than when left alone) or memory (longer reads). Only "
+               "resource: cache (more misses than when left alone) or memory (longer reads; "
+               "on Arm all that reads stall more, for either). Only "
                "windows that have an estimate; never negative, so noise alone adds 1 or 2 % of the "
                "cycles. Rising fast: contention for that resource, by neighbours as a rule."),
     [M_ALONE_RATE] =
