@@ -63,8 +63,8 @@ bool core_group_find(struct source_set *sources, enum scope_kind kind, enum grou
                      struct verdict *why);
 
 /*
- * Whether containers are to be counted by GROUP_MISSES from now on: the probe has found that loads in
- * flight are not what they are taken for, and this CPU counts stalls. The probe itself stays.
+ * Whether containers are to be counted by GROUP_MISSES from now on: the probe has found that loads
+ * in flight are not what they are taken for, and this CPU counts stalls. The probe itself stays.
  */
 bool core_group_is_left(const struct collector_env *env, enum group group);
 
