@@ -57,6 +57,7 @@ class Day:
         self.kind, self.random = kind, random.Random(f"{kind} {seed}")
         self.containers, self.true = [], []
         self.alerts = {}  # name: (from, to): fires within a quarter of an hour of 'from', not after 'to'
+        self.perhaps = []  # alerts that may fire: what they say is true at times
         self.restarts = {}  # second: flags of the next exporter
         self.gaps = []  # (from, to): Prometheus does not scrape
         self.missing = set()  # seconds without a tick
