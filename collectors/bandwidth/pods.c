@@ -57,12 +57,10 @@ void pods_leave(struct pods *pods, struct pod *pod)
 int pod_name(struct pod *pod, const struct container *container)
 {
     const struct label labels[] = {{"namespace", container->namespace_},
-                                   {"pod", container->pod},
+                                   {"pod", *container->pod ? container->pod : pod->uid},
                                    {"container", ""},
                                    {"container_id", ""}};
     struct labelset *made;
-    if (!*container->pod)
-        return 0;
     int err = labelset_new(labels, sizeof labels / sizeof *labels, &made);
     if (err)
         return err;

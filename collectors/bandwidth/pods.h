@@ -30,8 +30,8 @@ struct pod *pods_join(struct pods *pods, const struct container *container);
 /* The last one who leaves takes the pod away; its group must not be open then. */
 void pods_leave(struct pods *pods, struct pod *pod);
 
-/* As the container has it, of which it knows now: the pod's series get their labels. 0 or
- * -errno. */
+/* As the container has it, of which it knows now, or by its UID where no names are known: the pod's
+ * series get their labels. 0 or -errno. */
 int pod_name(struct pod *pod, const struct container *container);
 
 #endif

@@ -148,14 +148,23 @@ double attr_utilization(const struct attr_result *result);
 
 /* --- over time --- */
 
-struct attr_phases {
+/* What traffic is measured by: the group traffic, on the socket where a container runs; or all
+ * lines, on the node whose memory it is, as monitoring groups count. */
+enum attr_measure { ATTR_COUNTERS, ATTR_GROUPS, ATTR_MEASURES };
+
+/* What one of them makes of it, mean over the judged ticks. */
+struct attr_parts {
     bool significant;
     double score;
-    double excess;                 /* true, mean over the judged ticks, ns */
-    double seen_excess;            /* of the run itself, which has transitions: the same */
-    double truth[ATTR_OTHERS];     /* Shapley of who was there, mean over the judged ticks */
     double by_slope[ATTR_OTHERS];  /* needs no baseline */
     double by_excess[ATTR_OTHERS]; /* the excess over the known baseline, by share of traffic */
+};
+
+struct attr_phases {
+    struct attr_parts parts[ATTR_MEASURES];
+    double excess;             /* true, mean over the judged ticks, ns */
+    double seen_excess;        /* of the run itself, which has transitions: the same */
+    double truth[ATTR_OTHERS]; /* Shapley of who was there, mean over the judged ticks */
 };
 
 /* 'stretch': how many times as long as usual the ticks are. */

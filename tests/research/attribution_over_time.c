@@ -50,12 +50,15 @@ void attr_table_phases(const struct attr_page *page, bool slow)
 {
     FILE *out = page->r->out;
 
-    fprintf(out,
-            "\n| | load | thrash | score | excess, ns: Shapley's / the run's | two states: sum, "
-            "worst | slope: sum, worst | excess by share: sum, worst |\n"
-            "|---|---|---|---|---|---|---|---|\n");
+    fprintf(
+        out,
+        "\n| | load | thrash | score | excess, ns: Shapley's / the run's | two states: sum, "
+        "worst | slope: sum, worst | excess by share: sum, worst | by groups: score | slope: sum, "
+        "worst | excess by share: sum, worst |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|\n");
     for (unsigned i = 0; i < page->n_phases; i++) {
         const struct attr_phases *p = slow ? &page->slow[i] : &page->phases[i];
+        const struct attr_parts *parts = &p->parts[ATTR_COUNTERS], *groups = &p->parts[ATTR_GROUPS];
         const struct attr_result *result = &page->results[i];
         double sum, worst = two_states(result, &sum);
 
@@ -63,12 +66,14 @@ void attr_table_phases(const struct attr_page *page, bool slow)
             continue;
         fprintf(out,
                 "| %u%s | %.0f | %.0f | %.1f | %.1f / %.1f | %.2f, %.0f | %.2f, %.0f | %.2f, %.0f "
-                "|\n",
+                "| %.1f | %.2f, %.0f | %.2f, %.0f |\n",
                 i + 1, result->mix.sockets == 2 ? ", two sockets" : "",
-                100 * attr_utilization(result), 100 * attr_thrash(result), p->score, p->excess,
-                p->seen_excess, sum, 100 * worst, sum_of(p->by_slope) / p->excess,
-                100 * worst_of(p->by_slope, p), sum_of(p->by_excess) / p->excess,
-                100 * worst_of(p->by_excess, p));
+                100 * attr_utilization(result), 100 * attr_thrash(result), parts->score, p->excess,
+                p->seen_excess, sum, 100 * worst, sum_of(parts->by_slope) / p->excess,
+                100 * worst_of(parts->by_slope, p), sum_of(parts->by_excess) / p->excess,
+                100 * worst_of(parts->by_excess, p), groups->score,
+                sum_of(groups->by_slope) / p->excess, 100 * worst_of(groups->by_slope, p),
+                sum_of(groups->by_excess) / p->excess, 100 * worst_of(groups->by_excess, p));
     }
 }
 
@@ -90,14 +95,15 @@ static int class_of(const struct attr_result *result)
 }
 
 struct close {
-    int n, significant, slope, share, states;
+    int n, significant, slope, share, states, by_groups, slope_by_groups, share_by_groups;
 };
 
 static void put_row(FILE *out, const char *name, const struct close *c, bool target)
 {
     if (c->n)
-        fprintf(out, "| %s | %d | %d | %d | %d | %d |%s\n", name, c->n, c->significant, c->slope,
-                c->share, c->states, target ? " target: all |" : " |");
+        fprintf(out, "| %s | %d | %d | %d | %d | %d | %d | %d | %d |%s\n", name, c->n,
+                c->significant, c->slope, c->share, c->states, c->by_groups, c->slope_by_groups,
+                c->share_by_groups, target ? " target: all |" : " |");
 }
 
 void attr_table_targets(const struct attr_page *page)
@@ -107,6 +113,7 @@ void attr_table_targets(const struct attr_page *page)
 
     for (unsigned i = 0; i < page->n_phases; i++) {
         const struct attr_phases *p = &page->phases[i];
+        const struct attr_parts *parts = &p->parts[ATTR_COUNTERS], *groups = &p->parts[ATTR_GROUPS];
         const struct attr_result *result = &page->results[i];
         int class = class_of(result);
         struct close *both[] = {&classes[class], class == THRASHED ? NULL : &aim};
@@ -116,19 +123,26 @@ void attr_table_targets(const struct attr_page *page)
             if (!both[k])
                 continue;
             both[k]->n++;
-            both[k]->significant += p->significant;
-            both[k]->slope += worst_of(p->by_slope, p) <= close_part;
-            both[k]->share += worst_of(p->by_excess, p) <= close_part;
+            both[k]->significant += parts->significant;
+            both[k]->slope += worst_of(parts->by_slope, p) <= close_part;
+            both[k]->share += worst_of(parts->by_excess, p) <= close_part;
+            both[k]->by_groups += groups->significant;
+            both[k]->slope_by_groups += worst_of(groups->by_slope, p) <= close_part;
+            both[k]->share_by_groups += worst_of(groups->by_excess, p) <= close_part;
             both[k]->states += two_states(result, &sum) <= close_part;
         }
     }
     fprintf(out, "\n| | target | found | |\n|---|---|---|---|\n");
     attr_table_first(page, ATTR_BY_COUNTED);
     attr_table_first(page, ATTR_BY_NODE);
-    fprintf(out, "\nMixes in which each co-runner's part is within 15 %% of the excess of its "
-                 "Shapley value, over time:\n\n| | mixes | slope significant | pooled slope | "
-                 "excess over a known baseline, by share of traffic | slope from two states | |\n"
-                 "|---|---|---|---|---|---|---|\n");
+    attr_table_first(page, ATTR_BY_LINES);
+    fprintf(
+        out,
+        "\nMixes in which each co-runner's part is within 15 %% of the excess of its "
+        "Shapley value, over time:\n\n| | mixes | slope significant | pooled slope | "
+        "excess over a known baseline, by share of traffic | slope from two states | by groups: "
+        "slope significant | pooled slope | by share | |\n"
+        "|---|---|---|---|---|---|---|---|---|---|\n");
     put_row(out, "without cache thrash", &aim, true);
     for (int class = 0; class < CLASSES; class ++)
         put_row(out, class_names[class], &classes[class], false);

@@ -63,8 +63,8 @@ struct run {
     const struct attr_result *result;
     struct simnode *node;
     double peak; /* lines a second of the victim's node */
-    struct attribution_domain domain;
-    struct attribution_member total;
+    struct attribution_domain domain[ATTR_MEASURES];
+    struct attribution_member total[ATTR_MEASURES];
     struct attribution_scratch scratch;
     struct attr_counts before[ATTR_MEMBERS];
     struct simnode_truth truth;
@@ -72,14 +72,12 @@ struct run {
 };
 
 /* Adds a judged tick; later divided by their number. */
-static void judge(struct run *run, unsigned there, double latency_ns,
-                  const double traffic[ATTR_MEMBERS], struct attr_phases *out)
+static void judge_parts(const struct run *run, double latency_ns, double slope,
+                        const double traffic[ATTR_MEMBERS], struct attr_parts *out)
 {
     const struct attr_result *result = run->result;
-    double truth[ATTR_OTHERS], others = 0, slope = run->domain.beta[0];
-    double calm_ns = attr_v(result, ATTR_LATENCY, 0, -1);
+    double others = 0, calm_ns = attr_v(result, ATTR_LATENCY, 0, -1);
 
-    attr_shapley(result, ATTR_LATENCY, there, -1, truth);
     for (int m = 1; m < result->mix.n; m++)
         others += traffic[m];
 
@@ -88,11 +86,20 @@ static void judge(struct run *run, unsigned there, double latency_ns,
     double excess = fmax(0, latency_ns - calm_ns);
 
     for (int m = 1; m < result->mix.n; m++) {
-        out->truth[m - 1] += truth[m - 1];
         out->by_slope[m - 1] += slope * traffic[m] / run->peak * per_effect;
         if (others > 0)
             out->by_excess[m - 1] += excess * traffic[m] / others;
     }
+}
+
+static void judge(struct run *run, unsigned there, double latency_ns, struct attr_phases *out)
+{
+    const struct attr_result *result = run->result;
+    double truth[ATTR_OTHERS], calm_ns = attr_v(result, ATTR_LATENCY, 0, -1);
+
+    attr_shapley(result, ATTR_LATENCY, there, -1, truth);
+    for (int m = 1; m < result->mix.n; m++)
+        out->truth[m - 1] += truth[m - 1];
     out->excess += attr_v(result, ATTR_LATENCY, there, -1) - calm_ns;
     out->seen_excess += latency_ns - calm_ns;
     run->judged++;
@@ -102,8 +109,9 @@ static int do_tick(struct run *run, const struct timeline *timeline, int tick,
                    struct attr_phases *out)
 {
     const struct attr_mix *mix = &run->result->mix;
+    static const enum attr_estimator by[ATTR_MEASURES] = {ATTR_BY_COUNTED, ATTR_BY_LINES};
     struct attr_counts now[ATTR_MEMBERS] = {0};
-    double traffic[ATTR_MEMBERS], sum = 0;
+    double traffic[ATTR_MEASURES][ATTR_MEMBERS], sum[ATTR_MEASURES] = {0};
     struct simnode_truth truth;
     unsigned there = 0;
     int err = simnode_run_tick(run->node);
@@ -115,8 +123,10 @@ static int do_tick(struct run *run, const struct timeline *timeline, int tick,
     for (int m = 0; m < mix->n; m++) {
         struct attr_counts counts = attr_counts_between(&run->before[m], &now[m]);
 
-        traffic[m] = attr_traffic(mix, m, &counts, ATTR_BY_COUNTED);
-        sum += traffic[m];
+        for (int k = 0; k < ATTR_MEASURES; k++) {
+            traffic[k][m] = attr_traffic(mix, m, &counts, by[k]);
+            sum[k] += traffic[k][m];
+        }
         there |= m && !timeline->off[m][tick] ? 1U << (m - 1) : 0;
         run->before[m] = now[m];
     }
@@ -126,29 +136,39 @@ static int do_tick(struct run *run, const struct timeline *timeline, int tick,
     double latency_ns = (truth.latency_ns_sum - run->truth.latency_ns_sum) / reads;
 
     run->truth = truth;
-    if (!(reads > 0) || attribution_begin(&run->domain, latency_ns))
-        return 0;
-    (void)attribution_add(&run->domain, &run->total, sum / run->peak);
-    attribution_end(&run->domain, &run->scratch);
+    for (int k = 0; k < ATTR_MEASURES; k++) {
+        if (!(reads > 0) || attribution_begin(&run->domain[k], latency_ns))
+            return 0;
+        (void)attribution_add(&run->domain[k], &run->total[k], sum[k] / run->peak);
+        attribution_end(&run->domain[k], &run->scratch);
+        if (tick >= timeline->ticks / 2)
+            judge_parts(run, latency_ns, run->domain[k].beta[0], traffic[k], &out->parts[k]);
+    }
     if (tick >= timeline->ticks / 2)
-        judge(run, there, latency_ns, traffic, out);
+        judge(run, there, latency_ns, out);
     return 0;
 }
 
 static void finish(const struct run *run, struct attr_phases *out)
 {
-    const struct attribution_slot *slot = attribution_candidate(&run->domain, &run->total);
     double n = run->judged ? run->judged : 1;
 
-    out->score = slot ? slot->score : 0;
-    out->significant = out->score >= 4;
     out->excess /= n;
     out->seen_excess /= n;
-    for (int i = 0; i < ATTR_OTHERS; i++) {
-        out->truth[i] /= n;
-        out->by_slope[i] /= n;
-        out->by_excess[i] /= n;
+    for (int k = 0; k < ATTR_MEASURES; k++) {
+        const struct attribution_slot *slot =
+            attribution_candidate(&run->domain[k], &run->total[k]);
+        struct attr_parts *parts = &out->parts[k];
+
+        parts->score = slot ? slot->score : 0;
+        parts->significant = parts->score >= 4;
+        for (int i = 0; i < ATTR_OTHERS; i++) {
+            parts->by_slope[i] /= n;
+            parts->by_excess[i] /= n;
+        }
     }
+    for (int i = 0; i < ATTR_OTHERS; i++)
+        out->truth[i] /= n;
 }
 
 static int run_scenario(const struct scenario *scenario, const struct attr_result *result,
@@ -163,7 +183,9 @@ static int run_scenario(const struct scenario *scenario, const struct attr_resul
         return err;
     run->result = result;
     run->peak = dram->clock_hz / (double)dram->timing.burst * (double)scenario->machine.channels;
-    err = attribution_init(&run->domain, &config);
+    err = 0;
+    for (int k = 0; k < ATTR_MEASURES && !err; k++)
+        err = attribution_init(&run->domain[k], &config);
     if (!err)
         err = simnode_new(scenario, &run->node);
     for (int tick = 0; !err && tick < timeline->ticks; tick++)

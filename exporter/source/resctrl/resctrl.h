@@ -3,13 +3,13 @@
  * from monitoring groups of the kernel's resctrl that others made. Nothing is made, moved, removed
  * or mounted here.
  *
- * A container's own group has its id for a name, as runtimes make it (SCOPE_CGROUP, GROUP_BANDWIDTH);
- * its pod's group has the pod's UID, of all of its containers together (SCOPE_CGROUP,
- * GROUP_POD_BANDWIDTH, by any of them). The machine's is the sum over the root group and all
- * classes, in which their monitoring groups are (SCOPE_MACHINE). A row is of the domains whose
- * first CPU it has; its clocks are the time over which it was counted. Totals begin at 0 when the
- * group is opened; what a row does not know of the last window is not present, and is missing from
- * the totals. Occupancy is a level. Domains that come online later are not seen.
+ * A container's own group has its id for a name, as runtimes make it (SCOPE_CGROUP,
+ * GROUP_BANDWIDTH); its pod's group has the pod's UID, of all of its containers together
+ * (SCOPE_CGROUP, GROUP_POD_BANDWIDTH, by any of them). The machine's is the sum over the root
+ * group and all classes, in which their monitoring groups are (SCOPE_MACHINE). A row is of the
+ * domains whose first CPU it has; its clocks are the time over which it was counted. Totals begin
+ * at 0 when the group is opened; what a row does not know of the last window is not present, and
+ * is missing from the totals. Occupancy is a level. Domains that come online later are not seen.
  *
  * All that is open is read in the same tick, every RESCTRL_PERIOD_SECONDS by the clock, since each
  * file interrupts a CPU of its domain; in other ticks, and until a group's third reading, there is

@@ -119,3 +119,12 @@ void cache_clear(struct cache *cache)
 {
     memset(cache->ways_array, 0, cache->sets * cache->ways * sizeof(*cache->ways_array));
 }
+
+uint64_t cache_lines_of(const struct cache *cache, uint64_t space, unsigned shift)
+{
+    uint64_t n = 0;
+
+    for (uint64_t i = 0; i < cache->sets * cache->ways; i++)
+        n += cache->ways_array[i].tag && (cache->ways_array[i].tag - 1) >> shift == space;
+    return n;
+}

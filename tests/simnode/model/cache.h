@@ -57,6 +57,9 @@ struct cache_victim cache_insert(struct cache *cache, uint64_t line, bool dirty,
 /* What cache_insert would replace. */
 struct cache_victim cache_peek_victim(const struct cache *cache, uint64_t line, uint32_t mask);
 
+/* Lines whose number is the space's, but for its lowest 'shift' bits. */
+uint64_t cache_lines_of(const struct cache *cache, uint64_t space, unsigned shift);
+
 /* Forgets everything, dirty lines included. */
 void cache_clear(struct cache *cache);
 

@@ -285,6 +285,26 @@ void simnode_traffic(const struct simnode *node, size_t container, struct simnod
     *out = node->apps[container].traffic;
 }
 
+/* What is written goes where it was fetched from: a container's memory is where it is. */
+void simnode_monitored(const struct simnode *node, size_t container, struct simnode_monitored *out)
+{
+    const struct simnode_traffic *traffic = &node->apps[container].traffic;
+    uint64_t fetched = 0, lines = 0;
+
+    for (size_t kind = 0; kind < sizeof(traffic->fetched) / sizeof(traffic->fetched[0]); kind++)
+        fetched += traffic->fetched[kind];
+    for (size_t d = 0; d < node->n_domains; d++)
+        lines += cache_lines_of(&node->domains[d].llc, container, SPACE_LINES_SHIFT);
+
+    double remote = fetched ? (double)traffic->fetched_remote / (double)fetched : 0;
+
+    *out = (struct simnode_monitored){
+        .total_bytes = 64 * (fetched + traffic->written_back + traffic->nt_lines),
+        .occupancy_bytes = 64 * lines,
+    };
+    out->local_bytes = (uint64_t)((double)out->total_bytes * (1 - remote));
+}
+
 void simnode_asm_extra(struct simnode *node, size_t container, struct simnode_asm_extra *out)
 {
     const struct app *app = &node->apps[container];

@@ -97,6 +97,13 @@ struct simnode_traffic {
 };
 void simnode_traffic(const struct simnode *node, size_t container, struct simnode_traffic *out);
 
+/* What a monitoring group of the container shows: every line to and from memory, prefetched and
+ * stored ones among them, and what of the last-level caches it has. */
+struct simnode_monitored {
+    uint64_t total_bytes, local_bytes, occupancy_bytes;
+};
+void simnode_monitored(const struct simnode *node, size_t container, struct simnode_monitored *out);
+
 /* How far a container got: totals over its threads. */
 enum {
     PROGRESS_INSTRUCTIONS,

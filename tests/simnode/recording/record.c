@@ -154,6 +154,44 @@ static void put_container_reads(struct recorder *recorder, size_t index)
             put_read(recorder, spec->key, groups[i], &reading);
 }
 
+/* As often as the exporter reads them. */
+enum { MONITORING_TICKS = 5 };
+
+static void put_monitored(struct recorder *recorder, const char *key, int64_t cpu,
+                          const struct simnode_monitored *monitored)
+{
+    json_int_t now_ns = stretched(recorder, simnode_now_ns(recorder->node));
+
+    put(recorder,
+        json_pack("{s:s,s:s,s:I,s:I,s:I,s:{s:I,s:I,s:I}}", "read", key, "group", "bandwidth", "cpu",
+                  (json_int_t)cpu, "enabled_ns", now_ns, "running_ns", now_ns, "values",
+                  "mbm_total_bytes", stretched(recorder, monitored->total_bytes), "mbm_local_bytes",
+                  stretched(recorder, monitored->local_bytes), "llc_occupancy_bytes",
+                  (json_int_t)monitored->occupancy_bytes));
+}
+
+/* Of all containers, and of each socket what those who run there move. */
+static void put_groups(struct recorder *recorder)
+{
+    const struct scenario *scenario = recorder->scenario;
+    struct simnode_monitored sockets[SIMNODE_NODES] = {{0}}, one;
+    int64_t cores = scenario->machine.cores_per_socket;
+
+    for (size_t i = 0; i < scenario->n_containers; i++) {
+        const struct container_spec *spec = &scenario->containers[i];
+        int64_t socket = spec->cpus[0] / cores;
+
+        simnode_monitored(recorder->node, i, &one);
+        sockets[socket].total_bytes += one.total_bytes;
+        sockets[socket].local_bytes += one.local_bytes;
+        sockets[socket].occupancy_bytes += one.occupancy_bytes;
+        if (!spec->probe && simnode_container_runs(recorder->node, i))
+            put_monitored(recorder, spec->key, socket * cores, &one);
+    }
+    for (int64_t s = 0; s < scenario->machine.sockets; s++)
+        put_monitored(recorder, "host", s * cores, &sockets[s]);
+}
+
 static void put_unit_reads(struct recorder *recorder)
 {
     struct simnode_reading reading;
@@ -286,6 +324,8 @@ static void put_counts(struct recorder *recorder)
         recorder->present[i] = runs;
     }
     put_unit_reads(recorder);
+    if (scenario->monitoring_groups && simnode_ticks(recorder->node) % MONITORING_TICKS == 0)
+        put_groups(recorder);
     put_samples(recorder);
     for (size_t i = 0; i < scenario->n_containers; i++)
         if (recorder->present[i])

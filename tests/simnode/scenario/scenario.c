@@ -19,6 +19,7 @@ static const struct field top_fields[] = {
     {"ats_sets", FIELD_INT, S(ats_sets), 0, 1 << 20},
     {"truth_slowdown", FIELD_BOOL, S(truth_slowdown), 0, 0},
     {"truth_caused", FIELD_BOOL, S(truth_caused), 0, 0},
+    {"monitoring_groups", FIELD_BOOL, S(monitoring_groups), 0, 0},
     {"frequency_changes", FIELD_OTHER, 0, 0, 0},
     {"effects", FIELD_OTHER, 0, 0, 0},
     {"machine", FIELD_OTHER, 0, 0, 0},

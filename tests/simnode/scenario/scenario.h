@@ -141,7 +141,9 @@ struct scenario {
     int64_t ats_sets;    /* sampled sets; 0: all */
     bool truth_slowdown; /* needs alone runs */
     bool truth_caused;   /* needs a run for every subset of containers; recorded with traffic */
-    bool shadow_parts;   /* set by reproductions only: shadow clocks with parts missing as well */
+    /* Recorded as by somebody who made a monitoring group for each container. */
+    bool monitoring_groups;
+    bool shadow_parts; /* set by reproductions only: shadow clocks with parts missing as well */
     struct frequency_change *frequency_changes;
     size_t n_frequency_changes;
     struct machine_spec machine;

@@ -101,7 +101,7 @@ static void a_hog_that_never_sleeps(void **state)
 }
 
 /* Who always uses a whole CPU, and streams in step with an innocent, or nearly so: by CPU time the
- * innocent was named in each of these. */
+ * two are a group (test_attribution_onsets). */
 static void who_would_frame_another(void **state)
 {
     static const struct {

@@ -1,4 +1,5 @@
-/* Where a container's memory is: what a recording says of it, and what is written of it. */
+/* Where a container's memory is: what a recording says of it, and what is written of it; and what
+ * all together moved, which is read as a container's is. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,6 +87,44 @@ static void what_is_wrong(void **state)
         recording_assert_refused(texts[i][0], texts[i][1]);
 }
 
+#define MOVED(values)                                                                              \
+    "{\"read\":\"host\",\"group\":\"bandwidth\",\"cpu\":2,\"enabled_ns\":5000,"                    \
+    "\"running_ns\":5000,\"values\":{" values "}}\n"
+
+/* A value that is not known keeps its total, which goes on. */
+static void what_the_machine_moved(void **state)
+{
+    (void)state;
+    static const char text[] =
+        HEADER TICK(1) MOVED("\"mbm_total_bytes\":700") TICK(2) MOVED("\"mbm_local_bytes\":5");
+    const struct scope scope = {.kind = SCOPE_MACHINE, .key = "machine", .cgroup_fd = -1};
+    char path[64];
+    struct tick tick;
+    struct source *source;
+    struct group_window window;
+    group_handle handle;
+    recording_write(path, text, strlen(text));
+    struct replay *replay = recording_open(path);
+    assert_int_equal(replay_source_new(replay, &source), 0);
+    struct source_set *set = source_set_new(NULL);
+    assert_int_equal(source_set_route(set, SCOPE_MACHINE, GROUP_BANDWIDTH, source), 0);
+    assert_int_equal(source_set_open(set, &scope, GROUP_BANDWIDTH, &handle, NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_true(recording_next(replay, &tick));
+        assert_int_equal(source_set_begin(set, &tick), 0);
+        assert_int_equal(source_set_read(set, handle, &window), 0);
+        const struct reading_row *row = reading_row(window.after, 0);
+        assert_int_equal(row->cpu, 2);
+        assert_int_equal(row->count[MON_TOTAL_BYTES], 700);
+        assert_int_equal(row->present, i ? 1u << MON_LOCAL_BYTES : 1u << MON_TOTAL_BYTES);
+    }
+    source_set_free(set);
+    replay_free(replay);
+    unlink(path);
+    recording_assert_refused(HEADER MOVED("\"mbm_total_bytes\":1"),
+                             ":2: read: before the first tick");
+}
+
 /* What the recorder writes of readings that come now and then. */
 static void lines_of_the_recorder(void **state)
 {
@@ -131,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_of_nodes),
         cmocka_unit_test(what_is_wrong),
+        cmocka_unit_test(what_the_machine_moved),
         cmocka_unit_test(lines_of_the_recorder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

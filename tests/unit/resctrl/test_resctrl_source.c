@@ -48,6 +48,7 @@ static void make_machine(struct place *p)
                  cpu);
         fixture_write(&p->tree, path, "%d\n", cpu / 2);
     }
+    fixture_write(&p->tree, "sys/devices/system/cpu/online", "0-3\n");
     fixture_write(&p->tree, "sys/devices/system/node/node0/cpulist", "0-1\n");
     fixture_write(&p->tree, "sys/devices/system/node/node1/cpulist", "2-3\n");
 }
