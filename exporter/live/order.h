@@ -24,7 +24,8 @@ double live_all_reads(const struct live_view *view);
 
 /*
  * Those that wait, by their trouble; then those that make memory slow, the surest first; then the
- * others by their trouble, their CPU time and their names. An order without ties. Says who is named.
+ * others by their trouble, their CPU time and their names. An order without ties. Says who is
+ * named.
  */
 void live_sort(struct live_view *view);
 

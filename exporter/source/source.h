@@ -159,8 +159,8 @@ struct source_ops {
     void (*probe_discards)(struct source *source, uint64_t discarded[PROBE_DISCARDS]);
 
     /* Who took CPUs from whom in the tick that ended, of scopes whose group delays is open with an
-     * owner; pairs may come more than once. Returns how many there are, up to cap; left out: that is
-     * not known. Once a tick. */
+     * owner; pairs may come more than once. Returns how many there are, up to cap; left out: that
+     * is not known. Once a tick. */
     size_t (*takings)(struct source *source, struct cpu_taking *out, size_t cap);
 
     /* ---- sampling ---- */

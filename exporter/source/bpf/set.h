@@ -25,8 +25,8 @@ struct bpf_sizes {
     bool delays;          /* it counts how long tasks wait for CPUs, where 'task' says how */
 };
 
-/* Loads and attaches it. Where the kernel does not let it read tasks, it is loaded as if
- * all of task were 0. 0 or -errno, with *why: -EINVAL for more than BPF_ROLES_MAX. Takes CAP_BPF and
+/* Loads and attaches it. Where the kernel does not let it read tasks, it is loaded as if all of
+ * task were 0. 0 or -errno, with *why: -EINVAL for more than BPF_ROLES_MAX. Takes CAP_BPF and
  * CAP_PERFMON. */
 int bpf_set_new(const struct bpf_sizes *sizes, struct bpf_set **out, struct verdict *why);
 /* Detaches and unloads it. Accepts NULL. */

@@ -1,6 +1,6 @@
 /*
- * A text file read line by line, plain or in pieces of packed.h; memory is that of the longest line,
- * or of a piece.
+ * A text file read line by line, plain or in pieces of packed.h; memory is that of the longest
+ * line, or of a piece.
  */
 #ifndef IE_SOURCE_RECORDING_FILE_LINES_H
 #define IE_SOURCE_RECORDING_FILE_LINES_H
