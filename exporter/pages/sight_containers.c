@@ -68,10 +68,17 @@ static const char *suspicion_of(const struct sight *sight, const struct live_con
     return is_told(sight, c) ? words[c->suspicion] : NULL;
 }
 
-/* What it suffers. */
-static const char *condition_of(const struct live_container *c)
+/* For memory, by its own reads, or for what its cgroup tells. */
+static bool is_waiting(const struct live_view *view, const struct live_container *c)
 {
-    if (c->waits)
+    enum blame blame = live_blame(view, c);
+    return c->waits || (blame >= BLAME_OWN_QUOTA && blame <= BLAME_DISK);
+}
+
+/* What it suffers. */
+static const char *condition_of(const struct live_view *view, const struct live_container *c)
+{
+    if (is_waiting(view, c))
         return "WAITS";
     if (live_is_slowed(c))
         return "SLOWED DOWN";
@@ -297,10 +304,10 @@ static void add_state(struct textbuf *out, const struct sight *sight,
                       const struct live_container *c)
 {
     const char *suspicion = suspicion_of(sight, c);
-    bool suffers = c->waits || live_is_slowed(c);
+    bool suffers = is_waiting(&sight->view, c) || live_is_slowed(c);
     textbuf_str(out, "<td data-label=\"State\" data-sort=\"trouble\">");
     if (suffers || !suspicion)
-        textbuf_str(out, condition_of(c));
+        textbuf_str(out, condition_of(&sight->view, c));
     if (suspicion)
         textbuf_printf(out, "%s%s", suffers ? ", " : "", suspicion);
     if (suspicion && c->suspicion >= LIVE_IN_GROUP && !isnan(c->number[LIVE_CAUSED_SECONDS]))

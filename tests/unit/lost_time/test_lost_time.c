@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "collectors/lost_time/takers.h"
 #include "collectors/table.h"
 #include "exporter/live/blame.h"
 #include "tests/unit/support/collector_rig.h"
@@ -152,6 +153,27 @@ static void who_takes(void **state)
                              container_tag(rig->containers[0].slot, rig->containers[0].gen));
         }
     live_view_release(&view);
+}
+
+/* As many as may be monitored: what a victim lost is charged whole, and the most come first. */
+static void four_thousand_take(void **state)
+{
+    enum { ALL = 4096 };
+    struct lost_takers takers = {calloc(ALL, sizeof *takers.at), ALL};
+    const struct lost_taker *most[3];
+    double sum = 0;
+    (void)state;
+    assert_non_null(takers.at);
+    for (size_t i = 0; i < ALL; i++)
+        takers.at[i] = (struct lost_taker){
+            .slot = i, .cpu_set = 1, .excess_cpus = 0.05 + (double)(i * 1237 % ALL)};
+    assert_int_equal(lost_takers_charge(&takers, ALL, 1, 100, most, 3), 3);
+    for (size_t i = 0; i < ALL; i++)
+        sum += takers.at[i].taken_seconds;
+    assert_true(fabs(sum - 100) < 1e-6);
+    for (int i = 0; i < 3; i++)
+        assert_true(most[i]->excess_cpus == 0.05 + ALL - 1 - i);
+    free(takers.at);
 }
 
 /* Below every threshold nothing is counted, and it has no series. */
@@ -333,6 +355,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(its_own_limit, setup, teardown),
         cmocka_unit_test_setup_teardown(who_takes, setup, teardown),
+        cmocka_unit_test(four_thousand_take),
         cmocka_unit_test_setup_teardown(nothing_has_no_series, setup, teardown),
         cmocka_unit_test_setup_teardown(names_and_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(readings_that_fail, setup, teardown),

@@ -466,6 +466,7 @@ static void from_elsewhere_no_limits_are_seen(void **state)
         assert_int_equal(get(f, "/"), 200);
         assert_non_null(find(f, "loses most here. It waits for its own CPU limit"));
         assert_non_null(find(f, "80 % of the time"));
+        assert_non_null(find(f, ">WAITS<"));
         assert_int_equal(find(f, "0.25") != NULL, !remote);
         assert_int_equal(find(f, "97 %") != NULL, !remote);
     }

@@ -289,6 +289,34 @@ static void suspects(void **state)
     assert_int_equal(WAITS(MEMORY_LIMIT_EVENTS), ABSENT); /* none any more */
 }
 
+/* Half a file of events is none; one that fell tells nothing until the next. Where there is none,
+ * there is no limit. */
+static void bad_events(void **state)
+{
+    struct place *p = *state;
+    uint64_t handle;
+    make_source(p, false);
+    v2_stat(p, 1000, 0, 0);
+    pressure(p, "unified/c", "memory", 0, 0);
+    assert_int_equal(open_c(p, "/c", GROUP_WAITS, &handle), 0);
+    assert_int_equal(read_c(p, handle, GROUP_WAITS, 1), 0);
+    pressure(p, "unified/c", "memory", 4000000, 0);
+    assert_int_equal(read_c(p, handle, GROUP_WAITS, 1), 0);
+    assert_int_equal(WAITS(MEMORY_LIMIT_EVENTS), 0);
+    static const struct {
+        const char *events;
+        uint64_t counted;
+    } then[] = {{"high 3\nmax 4\n", 7}, {"high 3\nma", ABSENT}, {"high x\nmax 9\n", ABSENT},
+                {"high 3\nmax 6\n", 7}, {"high 0\nmax 1\n", 7}, {"high 0\nmax 3\n", 9},
+                {"high 0\nmax 3\nm", 9}};
+    for (size_t i = 0; i < sizeof then / sizeof *then; i++) {
+        fixture_write(&p->tree, "unified/c/memory.events", "%s", then[i].events);
+        assert_int_equal(read_c(p, handle, GROUP_WAITS, 1), 0);
+        assert_int_equal(WAITS(MEMORY_LIMIT_EVENTS), then[i].counted);
+        assert_int_equal(WAITS(REFAULTS), ABSENT); /* there is no memory.stat */
+    }
+}
+
 /* The pod's limit counts; a sibling's, which is in the pod's memory.events as well, does not. */
 static void limits_above(void **state)
 {
@@ -415,6 +443,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(v1_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(bad_files, setup, teardown),
         cmocka_unit_test_setup_teardown(suspects, setup, teardown),
+        cmocka_unit_test_setup_teardown(bad_events, setup, teardown),
         cmocka_unit_test_setup_teardown(limits_above, setup, teardown),
         cmocka_unit_test_setup_teardown(bounds, setup, teardown),
         cmocka_unit_test_setup_teardown(descriptors, setup, teardown),
