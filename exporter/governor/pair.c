@@ -280,13 +280,13 @@ static int write_journal(const struct pair *pair, const struct flags *flags,
     writer_free(writer);
     free(names);
     journal_close(journal);
-    if (!left)
-        return err;
-    log_warn(setup->log, "writer", "the process that decided has left something: it is given back");
-    int again = governor_restore(state, setup, &counts, error, error_size);
-    if (again)
-        return again;
-    return counts.failed ? -EAGAIN : err == -EAGAIN || !err ? -EIO : err;
+    if (!left && !err)
+        return 0;
+    if (left)
+        log_warn(setup->log, "writer",
+                 "the process that decided has left something: it is given back");
+    int again = governor_restore(state, setup, &counts, error, error_size); /* groups, too */
+    return again ? again : counts.failed ? -EAGAIN : -EIO;
 }
 
 static int write_nothing(const struct pair *pair, const struct config *config,

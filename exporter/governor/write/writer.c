@@ -109,11 +109,56 @@ static int take_claim(struct writer *writer, const struct claim *asked)
     return 0;
 }
 
+/* ---- what was set ---- */
+
+static const char *find_cpus(const struct writer *writer, const struct claim *claim)
+{
+    const char *const texts[] = {claim->original, claim->set, claim->from};
+    cpu_set_t now, cpus;
+    if (!look_is_thread(writer, claim) || look_cpus(writer, claim->tid, &now))
+        return NULL;
+    for (size_t i = 0; i < 3; i++)
+        if (rules_cpus(texts[i], &cpus) && CPU_EQUAL(&cpus, &now))
+            return i > 0 ? texts[i] : NULL;
+    return NULL;
+}
+
+static const char *find_quota(const struct writer *writer, const struct claim *claim)
+{
+    const char *const texts[] = {claim->original, claim->set, claim->from};
+    char now[CLAIM_TEXT_MAX];
+    uint64_t period_us;
+    struct rules_quota found, quota;
+    int directory = look_open(writer, claim);
+    if (directory < 0)
+        return NULL;
+    int err = look_quota(writer, directory, now, &period_us);
+    close(directory);
+    if (err || !rules_quota(writer->config.version, now, &found))
+        return NULL;
+    for (size_t i = 0; i < 3; i++)
+        if (rules_quota(writer->config.version, texts[i], &quota) && quota.us == found.us &&
+            quota.unlimited == found.unlimited)
+            return i > 0 ? texts[i] : NULL;
+    return NULL;
+}
+
+/* Which of the texts of the last change is there now, and not what it had at first; NULL: neither.
+ * Whoever forgot that would leave it for ever. Groups have theirs in their names. */
+static const char *find_ours(const struct writer *writer, const struct claim *claim)
+{
+    if (!claim->set[0])
+        return NULL;
+    return claim->knob == KNOB_CPU        ? find_quota(writer, claim)
+           : claim->knob == KNOB_AFFINITY ? find_cpus(writer, claim)
+                                          : NULL;
+}
+
 static int adopt(struct writer *writer, const struct claim *asked)
 {
     struct claim *claim = find(writer, asked->id), adopted;
     struct held held = {0};
-    if (!claim)
+    if (!claim || find_ours(writer, claim))
         return ORDER_REFUSED;
     adopted = *claim;
     memcpy(adopted.original, asked->original, sizeof adopted.original);
@@ -171,9 +216,12 @@ static int intend(struct writer *writer, const struct order *order)
     const char *from = order->of.change.from, *to = order->of.change.to;
     struct claim *claim = find(writer, order->of.change.claim), before;
     if (!claim || !rules_text(from, CLAIM_TEXT_MAX) || !rules_text(to, CLAIM_TEXT_MAX) ||
-        (strcmp(from, claim->original) != 0 && strcmp(from, claim->set) != 0 &&
-         strcmp(from, claim->from) != 0) ||
         !may_become(writer, claim, to))
+        return ORDER_REFUSED;
+    const char *ours = find_ours(writer, claim);
+    if (ours ? strcmp(from, ours) != 0
+             : strcmp(from, claim->original) != 0 && strcmp(from, claim->set) != 0 &&
+                   strcmp(from, claim->from) != 0)
         return ORDER_REFUSED;
     before = *claim;
     snprintf(claim->from, sizeof claim->from, "%s", from);
@@ -184,41 +232,13 @@ static int intend(struct writer *writer, const struct order *order)
     return err;
 }
 
-/* ---- giving back ---- */
-
-/* Whether what was set, or was before that, is still there, and not what it had at first. */
-static bool is_ours(const struct writer *writer, const struct claim *claim, int directory)
-{
-    char now[CLAIM_TEXT_MAX];
-    uint64_t period_us;
-    struct rules_quota original, found, set = {0}, from = {0};
-    cpu_set_t cpus, kept;
-    if (claim->knob == KNOB_AFFINITY)
-        return look_is_thread(writer, claim) && rules_cpus(claim->set, &kept) &&
-               look_cpus(writer, claim->tid, &cpus) == 0 && CPU_EQUAL(&cpus, &kept);
-    if (claim->knob != KNOB_CPU || look_quota(writer, directory, now, &period_us))
-        return false; /* groups have their claims in their names, and go with the last one */
-    rules_quota(writer->config.version, claim->original, &original);
-    rules_quota(writer->config.version, now, &found);
-    rules_quota(writer->config.version, claim->set, &set);
-    rules_quota(writer->config.version, claim->from, &from);
-    return !found.unlimited && found.us != original.us &&
-           (found.us == set.us || (from.len > 0 && found.us == from.us));
-}
-
 static int release(struct writer *writer, uint64_t id)
 {
     const struct claim *claim = find(writer, id);
     if (!claim)
         return ORDER_REFUSED;
-    if (claim->set[0] && !held_of(writer, claim)->given_back) {
-        int directory = look_open(writer, claim);
-        bool ours = directory >= 0 && is_ours(writer, claim, directory);
-        if (directory >= 0)
-            close(directory);
-        if (ours)
-            return -EBUSY;
-    }
+    if (!held_of(writer, claim)->given_back && find_ours(writer, claim))
+        return -EBUSY;
     size_t at = (size_t)(claim - writer->claims);
     int err = ledger_release(&writer->ledger, id); /* a file that is made anew has it up to then */
     writer->n--;

@@ -441,6 +441,30 @@ static void test_releases_of_what_is_held(void **state)
     assert_int_equal(release(scene, 1), 0);
 }
 
+/* After two changes that are not made, nobody would know that what is there was set here. */
+static void test_changes_that_would_hide_what_was_set(void **state)
+{
+    struct scene *scene = *state;
+    claim(scene, WORKER, 1);
+    assert_int_equal(intend(scene, 1, "400000 100000", "150000 100000"), 0);
+    assert_int_equal(put(scene, WORKER, "cpu.max", "150000 100000\n"), 0);
+    assert_int_equal(intend(scene, 1, "400000 100000", "200000 100000"), ORDER_REFUSED);
+    assert_int_equal(intend(scene, 1, "150000 100000", "200000 100000"), 0);
+    assert_int_equal(intend(scene, 1, "200000 100000", "250000 100000"), ORDER_REFUSED);
+    assert_int_equal(intend(scene, 1, "150000 100000", "250000 100000"), 0);
+    /* Nor if it were the new original. */
+    prepare(scene, WORKER, 1);
+    scene->order.kind = ORDER_ADOPT;
+    assert_int_equal(obey(scene), ORDER_REFUSED);
+    /* Claimed once more, the first claim stays. */
+    snprintf(prepare(scene, WORKER, 2)->container, CLAIM_NAME_MAX, "again");
+    assert_int_equal(obey(scene), 0);
+    assert_int_equal(release(scene, 1), -EBUSY);
+    assert_int_equal(release(scene, 2), 0);
+    assert_int_equal(put(scene, WORKER, "cpu.max", "400000 100000\n"), 0);
+    assert_int_equal(release(scene, 1), 0);
+}
+
 static void test_a_cgroup_that_came_after(void **state)
 {
     struct scene *scene = *state;
@@ -781,6 +805,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_changes_beyond_the_limits, setup_v2, teardown),
         cmocka_unit_test_setup_teardown(test_writes_that_were_not_announced, setup_v2, teardown),
         cmocka_unit_test_setup_teardown(test_releases_of_what_is_held, setup_v2, teardown),
+        cmocka_unit_test_setup_teardown(test_changes_that_would_hide_what_was_set, setup_v2,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_a_cgroup_that_came_after, setup_v2, teardown),
         cmocka_unit_test_setup_teardown(test_threads_of_others, setup_v2, teardown),
         cmocka_unit_test_setup_teardown(test_groups_of_others, setup_v2, teardown),
