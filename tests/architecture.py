@@ -82,7 +82,8 @@ WRITERS = {
     r"(?<![\w.>])(?:O_(?:WRONLY|RDWR|CREAT|TRUNC|APPEND|TMPFILE)\b|(?:creat|mkdir(?:at)?|rmdir|"
     r"unlink(?:at)?|rename(?:at2?)?|f?truncate|symlink(?:at)?|link(?:at)?|mknod(?:at)?|mkfifo(?:at)?|"
     r"mk[ds]temp|f?chmod(?:at)?|[fl]?chown(?:at)?|[fl]?setxattr)\s*\()":
-        ("exporter/governor/act/journal/fswrite.c", "exporter/source/recording/output.c",
+        ("exporter/governor/act/journal/fswrite.c", "exporter/source/recording/file/output.c",
+        "exporter/blackbox/shelf.c",
          "exporter/state/file/file.c", "exporter/http/listen_unix.c",
          "exporter/service/confine.c"),  # names them to forbid them
     r"\b(?:sched_setaffinity|pthread_setaffinity_np)\s*\(":

@@ -1,5 +1,36 @@
-/* What live and replayed sources are connected with. */
+/* What live and replayed sources are connected with, and who else is given what they read. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "exporter/blackbox/blackbox.h"
 #include "exporter/daemon/sources_internal.h"
+
+int sources_start_recorder(struct sources *sources, const struct sources_config *config,
+                           uint64_t interval_ns, char *error, size_t error_size)
+{
+    const struct options *options = config->plan->options;
+    struct blackbox *blackbox = config->plan->blackbox;
+    if (!options->record_file && !blackbox)
+        return 0;
+    /* A constant that the probe may still replace is not written: a replay then calibrates from
+     * the same readings. */
+    struct machine machine = config->facts->machine;
+    if (!config->facts->cache_cycles_final)
+        machine.cache_cycles = machine.cache_seconds = 0;
+    int err =
+        recorder_new(options->record_file, &machine, interval_ns, config->log, &sources->recorder);
+    if (err) {
+        snprintf(error, error_size, "cannot write the recording %s: %s", options->record_file,
+                 recorder_why(err));
+        return err != -ENOMEM ? -EINVAL : err;
+    }
+    recorder_limit(sources->recorder, options->record_max_bytes);
+    if (blackbox) {
+        blackbox_begin(blackbox, &machine, interval_ns);
+        recorder_tee(sources->recorder, blackbox_sink(blackbox));
+    }
+    return 0;
+}
 
 int sources_wrap(struct sources *sources, struct source *source, struct source **out)
 {

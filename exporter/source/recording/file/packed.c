@@ -4,7 +4,7 @@
 #include <libdeflate.h>
 #include <string.h>
 
-/* RFC 1952: magic, deflate, FEXTRA; no time, no level, no system; then the field "IE" of 4 bytes. */
+/* RFC 1952: magic, deflate, FEXTRA; no time, no level, no system; then the field "IE", 4 bytes. */
 static const uint8_t begin[PACKED_HEADER_BYTES - 4] = {0x1f, 0x8b, 8, 4, 0,   0,   0, 0,
                                                        0,    255,  8, 0, 'I', 'E', 4, 0};
 
