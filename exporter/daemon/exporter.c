@@ -233,6 +233,8 @@ static int build(struct exporter *e, const sigset_t *signals, char *error, size_
     int err = cgroup_map_new(&e->map);
     if (!err)
         err = feed_new(&e->feed);
+    if (!err && o->anonymise)
+        err = feed_anonymise(e->feed);
     if (!err)
         err = build_sources(e, error, error_size);
     if (!err)

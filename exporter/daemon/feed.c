@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exporter/base/array.h"
+#include "exporter/containers/pseudonyms.h"
 
 /* A recording's key and the table's handle for it. */
 struct known {
@@ -13,6 +14,7 @@ struct known {
 };
 
 struct feed {
+    struct pseudonyms *pseudonyms; /* NULL: names are shown as they are */
     struct known *known;
     size_t n_known, cap_known;
 };
@@ -33,10 +35,34 @@ void feed_free(struct feed *feed)
     for (size_t i = 0; i < feed->n_known; i++)
         free(feed->known[i].key);
     free(feed->known);
+    pseudonyms_free(feed->pseudonyms);
     free(feed);
 }
 
+int feed_anonymise(struct feed *feed)
+{
+    return pseudonyms_new(&feed->pseudonyms);
+}
+
 /* ---- from a recording ---- */
+
+/* All that tells whose it is. False: out of memory. */
+static bool anonymise(struct feed *feed, struct container_spec *spec)
+{
+    struct {
+        const char *kind, **name;
+    } names[] = {
+        {"namespace", &spec->namespace_}, {"pod", &spec->pod},     {"container", &spec->name},
+        {"image", &spec->image},          {"uid", &spec->pod_uid}, {"/cgroup", &spec->path},
+    };
+    spec->id = pseudonym_of_id(feed->pseudonyms, spec->id);
+    bool whole = spec->id != NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && whole; i++) {
+        *names[i].name = pseudonym_of(feed->pseudonyms, names[i].kind, *names[i].name);
+        whole = *names[i].name != NULL;
+    }
+    return whole;
+}
 
 /* The index of a key, or where it belongs; known is kept sorted. */
 static size_t find_known(const struct feed *feed, const char *key, bool *found)
@@ -86,7 +112,7 @@ static int apply(struct feed *feed, const struct replay_container_event *event,
         }
         return 0;
     }
-    const struct container_spec spec = {
+    struct container_spec spec = {
         .key = c->key,
         .cgroup_fd = -1,
         .path = c->cgroup,
@@ -100,6 +126,8 @@ static int apply(struct feed *feed, const struct replay_container_event *event,
         .qos_class = c->qos_class,
         .resolved = !c->pending,
     };
+    if (feed->pseudonyms && !anonymise(feed, &spec))
+        return -ENOMEM;
     if (found)
         return container_table_rename(table, feed->known[at].handle, &spec, now_ns);
     uint64_t handle;

@@ -13,6 +13,8 @@
 struct feed;
 
 int feed_new(struct feed **out);
+/* From now on containers of a recording have other names and ids. 0 or -ENOMEM. */
+int feed_anonymise(struct feed *feed);
 void feed_free(struct feed *feed);
 
 /* Applies the current tick's container lines. 0, or -ENOMEM. */

@@ -211,6 +211,19 @@ static int print_table(struct exporter *e, FILE *file, char *error, size_t error
     return err;
 }
 
+static int print_report(struct exporter *e, FILE *file, char *error, size_t error_size)
+{
+    struct textbuf text = TEXTBUF_INIT;
+    int err = pages_report(e->pages, &text);
+    if (!err && (fwrite(text.data, 1, text.len, file) != text.len || fflush(file) != 0))
+        err = -EIO;
+    textbuf_release(&text);
+    if (err)
+        snprintf(error, error_size, "cannot print the report: %s",
+                 err == -ENODATA ? "the recording has no tick" : strerror(-err));
+    return err;
+}
+
 static int run_once_replay(struct exporter *e, char *error, size_t error_size)
 {
     for (;;) {
@@ -233,8 +246,9 @@ int exporter_once(struct exporter *e, FILE *file, char *error, size_t error_size
         is_replay(e) ? run_once_replay(e, error, error_size) : exporter_run(e, error, error_size);
     if (err)
         return err;
-    return e->options->table ? print_table(e, file, error, error_size)
-                             : print_text(e, file, error, error_size);
+    return e->options->report  ? print_report(e, file, error, error_size)
+           : e->options->table ? print_table(e, file, error, error_size)
+                               : print_text(e, file, error, error_size);
 }
 
 int exporter_doctor(struct exporter *e, const struct doctor_host *host, FILE *file, char *error,

@@ -53,6 +53,8 @@ struct options {
     bool replay_max_speed;   /* --source.replay.speed=max */
     uint64_t replay_skip_ns; /* of the recording's beginning: as fast as possible */
 
+    bool anonymise;        /* with open_file: other names */
+    const char *report;    /* with open_file: "html", on standard output; NULL: not given */
     const char *open_file; /* a recording to look at: replay_file, too; NULL: not given */
     bool once;             /* also where doctor is */
     bool doctor, json;

@@ -129,6 +129,12 @@ static int check_together(struct parse *parse)
     struct options *options = &parse->options;
     if (options->open_file && (options->replay_file || options->once || options->doctor))
         return parse_fail(parse, "--open goes with neither --source.replay.file nor --once");
+    if ((options->report || options->anonymise) && !options->open_file)
+        return parse_fail(parse, "--report and --anonymise go with --open only");
+    if (options->report && strcmp(options->report, "html") != 0)
+        return parse_fail(parse, "--report: the format is html");
+    if (options->report)
+        options->once = true;
     if (options->open_file) {
         options->replay_file = options->open_file;
         options->replay_max_speed = true;

@@ -264,6 +264,18 @@ const struct option_flag flag_table[] = {
      .help = "Look at a recording, of the black box or another one: replay it at once, and serve "
              "the page of the node with a slider over its time, and the documents below /api/v1/ "
              "with ?at=SECONDS; on 127.0.0.1 unless --web.listen-address says otherwise."},
+    {.name = "report",
+     .type = FLAG_TEXT,
+     .offset = MEMBER(report),
+     .unit = "FORMAT",
+     .help =
+         "With --open: instead of serving, print one page that needs nothing else, for a ticket: "
+         "the node as it was at the first mark, with the minutes before. The format is html."},
+    {.name = "anonymise",
+     .type = FLAG_BOOL,
+     .offset = MEMBER(anonymise),
+     .help = "With --open: show numbers in the place of the names of namespaces, pods, containers, "
+             "images and ids; the same ones whenever the recording is opened."},
     {.name = "once",
      .type = FLAG_BOOL,
      .offset = MEMBER(once),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "exporter/base/clock.h"
+#include "exporter/pages/assets.h"
 #include "exporter/pages/internal.h"
 
 static void add_routes(struct pages *pages)
@@ -114,6 +115,12 @@ void pages_free(struct pages *pages)
         page_cache_release(&pages->landing[i]);
     reel_free(pages->reel);
     free(pages);
+}
+
+int pages_report(struct pages *pages, struct textbuf *out)
+{
+    const struct reel_style style = {asset_live_css, asset_live_css_len};
+    return pages->reel ? reel_report(pages->reel, &style, out) : -ENODATA;
 }
 
 const struct http_route *pages_routes(const struct pages *pages, size_t *n)

@@ -19,6 +19,7 @@
 #include "collectors/contract/collector.h"
 #include "exporter/base/log_limits.h"
 #include "exporter/base/reason.h"
+#include "exporter/base/textbuf.h"
 #include "exporter/base/tick.h"
 #include "exporter/blackbox/blackbox.h"
 #include "exporter/containers/container.h"
@@ -90,6 +91,10 @@ void pages_update(struct pages *pages, const struct pages_status *status, uint64
 /* Loop thread, after pages_update(): what is shown now is kept, where the configuration says so.
  * 'mark': why a recording marks this tick; "": it does not. 0 or -errno. */
 int pages_keep(struct pages *pages, uint64_t wall_ns, const char *mark);
+
+/* What was kept, as one page that needs nothing else: the node at the first mark, and when what
+ * else began. 0, -ENODATA where nothing was kept, or -ENOMEM. */
+int pages_report(struct pages *pages, struct textbuf *out);
 
 /* For http_config; the context is the struct pages. */
 const struct http_route *pages_routes(const struct pages *pages, size_t *n);

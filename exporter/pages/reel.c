@@ -198,7 +198,7 @@ static void add_controls(const struct reel *reel, const struct shot *shot, struc
 }
 
 /* 0 with the text, into which the controls are put where their place is. */
-static int unpack(const struct reel *reel, const struct shot *shot, size_t route,
+static int unpack(const struct reel *reel, const struct shot *shot, size_t route, bool controls,
                   struct textbuf *out)
 {
     const struct frame *frame = &shot->frames[route];
@@ -210,8 +210,9 @@ static int unpack(const struct reel *reel, const struct shot *shot, size_t route
         err = -EBADMSG;
     if (!err) {
         text[frame->len] = '\0';
-        const char *place =
-            strcmp(reel->routes[route].path, "/") == 0 ? strstr(text, REEL_PLACE) : NULL;
+        const char *place = controls && strcmp(reel->routes[route].path, "/") == 0
+                                ? strstr(text, REEL_PLACE)
+                                : NULL;
         size_t before = place ? (size_t)(place - text) : 0;
         textbuf_add(out, text, before);
         if (place)
@@ -224,6 +225,92 @@ static int unpack(const struct reel *reel, const struct shot *shot, size_t route
     return err;
 }
 
+/* ---- a report ---- */
+
+/* Cuts what begins with 'from' up to the end of the next 'to'. */
+static void cut(char *text, const char *from, const char *to)
+{
+    char *begin = strstr(text, from), *end = begin ? strstr(begin, to) : NULL;
+    if (end)
+        memmove(begin, end + strlen(to), strlen(end + strlen(to)) + 1);
+}
+
+static void add_moments(const struct reel *reel, const struct shot *shot, struct textbuf *out)
+{
+    textbuf_str(out, "<section id=\"moments\"><h2>What began when</h2>\n<p>This page shows ");
+    add_clock(out, shot->wall_ns);
+    textbuf_str(out, " UTC.</p>\n<ul>");
+    for (size_t i = 0; i < reel->n; i++) {
+        if (!reel->shots[i].mark[0])
+            continue;
+        textbuf_str(out, "<li>");
+        add_clock(out, reel->shots[i].wall_ns);
+        textbuf_str(out, " UTC ");
+        textbuf_html(out, reel->shots[i].mark);
+        textbuf_str(out, "</li>\n");
+    }
+    textbuf_str(out, "</ul></section>\n");
+}
+
+/* What led to the server leads nowhere. */
+static void add_unlinked(struct textbuf *out, const char *text)
+{
+    static const char link[] = "<a href=\"";
+    for (const char *at, *end; (at = strstr(text, link)); text = end + 1) {
+        end = strchr(at + sizeof link - 1, '"');
+        if (!end)
+            break;
+        textbuf_add(out, text, (size_t)(at - text));
+        textbuf_str(out, "<a");
+    }
+    textbuf_str(out, text);
+}
+
+static void compose(const struct reel *reel, const struct shot *shot,
+                    const struct reel_style *style, char *text, struct textbuf *out)
+{
+    static const char link[] = "<link rel=\"stylesheet\" href=\"/live.css\">";
+    cut(text, "<script", "</script>");
+    cut(text, "<noscript>", "</noscript>");
+    cut(text, "<form id=\"filter\"", "</form>");
+    cut(text, "<section id=\"raw\"", "</section>");
+    char *head = strstr(text, link), *place = strstr(text, REEL_PLACE);
+    if (!head || !place || place < head) {
+        textbuf_str(out, text);
+        return;
+    }
+    textbuf_add(out, text, (size_t)(head - text));
+    textbuf_str(out, "<style>");
+    textbuf_add(out, style->css, style->len);
+    textbuf_str(out, "</style>");
+    head += sizeof link - 1;
+    textbuf_add(out, head, (size_t)(place - head));
+    add_moments(reel, shot, out);
+    add_unlinked(out, place);
+}
+
+int reel_report(struct reel *reel, const struct reel_style *style, struct textbuf *out)
+{
+    struct textbuf text = TEXTBUF_INIT;
+    size_t route = 0;
+    while (route < reel->n_routes && strcmp(reel->routes[route].path, "/") != 0)
+        route++;
+    pthread_mutex_lock(&reel->lock);
+    int err = reel->n == 0 || route == reel->n_routes ? -ENODATA : 0;
+    const struct shot *shot = err ? NULL : first_marked(reel);
+    if (!err)
+        err = unpack(reel, shot, route, false, &text);
+    if (!err) {
+        compose(reel, shot, style, text.data, out);
+        err = textbuf_finish(out);
+    }
+    pthread_mutex_unlock(&reel->lock);
+    textbuf_release(&text);
+    return err;
+}
+
+/* ---- answers ---- */
+
 static void free_text(void *context)
 {
     free(context);
@@ -234,7 +321,7 @@ static void answer(const struct reel *reel, const struct shot *shot, size_t rout
 {
     static const char failed[] = "the document of that time could not be made\n";
     struct textbuf text = TEXTBUF_INIT;
-    if (unpack(reel, shot, route, &text)) {
+    if (unpack(reel, shot, route, true, &text)) {
         textbuf_release(&text);
         *response = (struct http_response){.status = 500,
                                            .content_type = "text/plain; charset=utf-8",

@@ -26,6 +26,15 @@ int reel_keep(struct reel *reel, uint64_t wall_ns, const char *mark);
 bool reel_answer(struct reel *reel, const struct http_request *request,
                  struct http_response *response);
 
+struct reel_style {
+    const char *css;
+    size_t len;
+};
+
+/* Appends the page of the node at the first mark, for a file: with its style, without what only a
+ * server answers. 0, -ENODATA before the first tick, or -ENOMEM. */
+int reel_report(struct reel *reel, const struct reel_style *style, struct textbuf *out);
+
 /* In the page of the node, where what moves through time goes. */
 #define REEL_PLACE "<!--reel-->\n"
 

@@ -422,6 +422,8 @@ static const struct {
     {"--open=f", "--once", "--open goes with neither --source.replay.file nor --once"},
     {"--open=f", "--source.replay.file=f",
      "--open goes with neither --source.replay.file nor --once"},
+    {"--report=html", "--once", "--report and --anonymise go with --open only"},
+    {"--open=f", "--report=pdf", "--report: the format is html"},
     {"--open=f", "--source=perf", "--source.replay.file contradicts --source=perf"},
     {"--state.file=f", "--doctor", "--state.file contradicts --once"},
     {"--json", NULL, "--json goes with --doctor only"},

@@ -1,4 +1,5 @@
 /* What the pages showed at each tick is shown again, by its time. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,6 +51,23 @@ static void never(void *context, const struct http_request *request, struct http
     (void)request;
     (void)response;
     fail();
+}
+
+static void whole_node(void *context, const struct http_request *request,
+                       struct http_response *response)
+{
+    static const char page[] =
+        "<head><link rel=\"stylesheet\" href=\"/live.css\"><script src=\"/live.js\" defer></script>"
+        "</head>" REEL_PLACE
+        "<p>here</p><form id=\"filter\">x</form><section id=\"raw\">y</section>"
+        "<a href=\"/?x=1\" class=y>end</a>";
+    (void)context;
+    (void)request;
+    *response = (struct http_response){.status = 200,
+                                       .content_type = "text/html",
+                                       .bytes = page,
+                                       .len = sizeof page - 1,
+                                       .format = "html"};
 }
 
 static const struct http_route routes[] = {
@@ -145,10 +163,30 @@ static void test_the_page_begins_with_what_is_marked(void **state)
     assert_non_null(strstr(f->text, "tick 5 &lt;!--reel--&gt;"));
 }
 
+static void test_a_report_needs_nothing_else(void **state)
+{
+    const struct reel_style style = {"p{}", 3};
+    const struct http_route route = {.path = "/", .handle = whole_node};
+    struct textbuf out = TEXTBUF_INIT;
+    struct reel *reel;
+    (void)state;
+    assert_int_equal(reel_new(&route, 1, NULL, &reel), 0);
+    assert_int_equal(reel_report(reel, &style, &out), -ENODATA);
+    assert_int_equal(reel_keep(reel, begin * second_ns, ""), 0);
+    assert_int_equal(reel_keep(reel, (begin + 1) * second_ns, "<waits>"), 0);
+    assert_int_equal(reel_report(reel, &style, &out), 0);
+    assert_non_null(strstr(out.data, "<head><style>p{}</style></head><section id=\"moments\">"));
+    assert_non_null(strstr(out.data, "&lt;waits&gt;</li>"));
+    assert_non_null(strstr(out.data, "</section>\n" REEL_PLACE "<p>here</p><a class=y>end</a>"));
+    textbuf_release(&out);
+    reel_free(reel);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_document_of_a_time, setup, teardown),
+        cmocka_unit_test(test_a_report_needs_nothing_else),
         cmocka_unit_test_setup_teardown(test_the_page_begins_with_what_is_marked, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
