@@ -1,0 +1,241 @@
+#!/usr/bin/python3
+"""--blackbox.directory: a real incident is in a file afterwards, with the numbers that were live,
+whoever is killed and however full the disk is."""
+import json
+import os
+import pathlib
+import re
+import signal
+import stat
+import subprocess
+import tempfile
+import unittest
+import zlib
+
+import harness
+from harness import wait_until
+from test_lost_time import WINDOW, Everywhere, Watch, own_quota
+from web_files import basic, bcrypt
+
+LOSSES = "interference_container_lost_seconds_total"
+
+
+def text_of(path):
+    """All whole pieces of a file; what a killed writer began is left out."""
+    data, text = path.read_bytes(), b""
+    while data:
+        piece = zlib.decompressobj(31)
+        more = piece.decompress(data)
+        if not piece.eof:
+            break
+        text, data = text + more, piece.unused_data
+    return text.decode()
+
+
+def ticks(path):
+    lines = [json.loads(line) for line in text_of(path).splitlines()]
+    assert "recording" in lines[0]
+    return [line["tick"] for line in lines if "tick" in line]
+
+
+def replayed(path, *flags):
+    run = harness.run_exporter("--once", f"--source.replay.file={path}", *flags)
+    assert run.returncode == 0, run.stderr
+    return harness.parse_text(run.stdout)
+
+
+class BlackBox(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name) / "box"
+        self.directory.mkdir()
+        self.record = pathlib.Path(directory.name) / "all.jsonl"
+
+    def exporter(self, *flags):
+        return harness.Exporter(f"--blackbox.directory={self.directory}", "--web.api",
+                                "--sampling.interval=100ms", *flags)
+
+    def files(self):
+        return sorted(self.directory.iterdir())
+
+    @staticmethod
+    def scribe(exporter):
+        """The child whose words are of the black box: it alone has its eventfd and a niceness."""
+        return next(pid for pid in harness.children(exporter.pid)
+                    if os.getpriority(os.PRIO_PROCESS, pid) == 10)
+
+    def asked(self, exporter):
+        exporter.process.send_signal(signal.SIGUSR2)
+        wait_until(lambda: any(p.stat().st_size > 0 for p in self.files()), 20, "a file")
+        (path,) = self.files()
+        return path
+
+    def test_a_quota_is_recorded_as_it_was(self):
+        harness.need_root()
+        groups = self.enterContext(Everywhere())
+        watch = self.enterContext(Watch(groups, f"--blackbox.directory={self.directory}",
+                                        f"--source.record.file={self.record}"))
+        (one,) = own_quota(groups, None)
+        live = {}  # tick: the document
+
+        def seen(condition):
+            document = watch.exporter.json("/api/v1/containers")
+            live[document["tick"]["number"]] = document
+            return condition()
+
+        wait_until(lambda: seen(lambda: (watch.of(one) or {}).get("verdict") == "own_quota"), 60,
+                   "the verdict", 0.3)
+        wait_until(lambda: seen(lambda: any("loses_time" in p.name for p in self.files())), 20,
+                   "its file", 0.3)
+        count = len(live)
+        wait_until(lambda: seen(lambda: len(live) > count + 3), 20, "some more ticks", 0.3)
+        listed = watch.exporter.json("/api/v1/blackbox")
+        (path,) = [p for p in self.files() if "loses_time" in p.name]
+        self.assertIn(path.name, [file["name"] for file in listed["files"]])
+        self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o600)
+        self.assertEqual(watch.exporter.stop()[0], 0)
+        text = text_of(path)
+        mark = next(json.loads(line) for line in text.splitlines() if '"mark"' in line)
+        self.assertEqual(mark["mark"], "loses_time")
+        self.assertIn(f'"container":{{"key":"{mark["key"]}"', text)
+        # The same ticks, to the last one, and of them the same page: it began with the exporter.
+        page, whole = replayed(path), replayed(self.record)
+        self.assertTrue(page.select(LOSSES, cause="own_quota"))
+        ours = {name: value for name, value in page.samples.items()
+                if not name[0].startswith(("interference_exporter_", "process_"))}
+        theirs = {name: value for name, value in whole.samples.items()
+                  if not name[0].startswith(("interference_exporter_", "process_"))}
+        self.assertEqual(ours, theirs)
+        self.opened(path, live)
+
+    def opened(self, path, live):
+        """At each time the documents say what they said live; the page begins with the mark."""
+        same = ("state", "verdict", "why", "lost", "cpu_seconds_per_second")
+        with harness.Exporter(f"--open={path}",
+                              f"--collector.lost_time.period={WINDOW}s") as exporter:  # as live
+            wait_until(lambda: exporter.json("/api/v1/containers")["replay_ended"], 60, "its end")
+            compared = 0
+            for tick, document in live.items():
+                again = exporter.json(f"/api/v1/containers?at={int(document['timestamp_seconds'])}")
+                if again["tick"]["number"] != tick:
+                    continue  # two ticks of one second
+                ours = {c["container_id"]: c for c in again["containers"]}
+                for theirs in document["containers"]:
+                    self.assertEqual({key: ours[theirs["container_id"]][key] for key in same},
+                                     {key: theirs[key] for key in same})
+                    compared += 1
+            self.assertGreater(compared, 4)
+            page = exporter.text("/", accept="text/html")
+            self.assertIn('<form id="reel"', page)
+            self.assertIn("loses_time</a>", page)
+            self.assertIn("REPLAY", page)
+            self.assertEqual(exporter.get("/api/v1/containers?at=x")[0], 400)
+        named = harness.run_exporter(f"--open={path}", "--report=html")
+        self.assertEqual(named.returncode, 0, named.stderr)
+        others = harness.run_exporter(f"--open={path}", "--report=html", "--anonymise")
+        name = next(c["container"] for c in document["containers"])
+        for text in (named.stdout, others.stdout):
+            self.assertIn("loses_time</li>", text)
+            self.assertNotRegex(text, r'(src|href)="')
+        self.assertIn(name, named.stdout)
+        self.assertNotIn(name, others.stdout)
+        self.assertNotIn(name[:20], others.stdout)
+
+    def test_whoever_is_killed_leaves_what_was_written(self):
+        for whom in ("scribe", "exporter"):
+            with self.subTest(whom), self.exporter() as exporter:
+                path = self.asked(exporter)
+                wait_until(lambda: len(ticks(path)) > 20, 30, "two pieces")
+                scribe = self.scribe(exporter)
+                if whom == "exporter":
+                    exporter.process.kill()
+                    exporter.process.wait()
+                    wait_until(lambda: harness.is_gone(scribe), 10, "the scribe ends, too")
+                else:
+                    os.kill(scribe, signal.SIGKILL)
+                    wait_until(lambda: exporter.scrape().get(
+                        "interference_exporter_blackbox_active") == 0, 10, "that is told")
+                    before = exporter.tick()
+                    wait_until(lambda: exporter.tick() > before + 5, 20, "ticks go on")
+                seen = ticks(path)
+                self.assertEqual(seen, list(range(seen[0], seen[-1] + 1)))
+                self.assertEqual(replayed(path).get("interference_exporter_ticks_total"),
+                                 len(seen))
+                path.unlink()
+
+    def test_a_stopped_scribe_costs_ticks_and_no_time(self):
+        with self.exporter() as exporter:
+            path = self.asked(exporter)
+            scribe = self.scribe(exporter)
+            os.kill(scribe, signal.SIGSTOP)
+            before = exporter.tick()
+            wait_until(lambda: exporter.tick() > before + 10, 30, "ticks go on")
+            os.kill(scribe, signal.SIGCONT)
+            wait_until(lambda: ticks(path)[-1] > before + 10, 30, "they are written later")
+
+    def test_a_full_disk_is_counted(self):
+        harness.need_root()
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4k", "none", self.directory],
+                       check=True)
+        self.addCleanup(subprocess.run, ["umount", "-l", self.directory], check=True)
+        with self.exporter() as exporter:
+            exporter.process.send_signal(signal.SIGUSR2)
+            wait_until(lambda: exporter.scrape().get(
+                "interference_exporter_blackbox_failures_total") == 1, 60, "it is full")
+            said = exporter.json("/api/v1/blackbox")
+            self.assertIn("No space left", said["last_failure"])
+            self.assertTrue(said["active"])
+            before = exporter.tick()
+            wait_until(lambda: exporter.tick() > before + 5, 20, "ticks go on")
+            for path in self.files():
+                self.assertTrue(ticks(path))
+                replayed(path)
+
+    def test_who_may_ask(self):
+        config = self.directory.parent / "web.yml"
+        config.write_text(json.dumps({"basic_auth_users": {"alice": bcrypt("secret")}}))
+        with self.exporter() as exporter:
+            status, _, body = exporter.get("/api/v1/blackbox", method="POST")
+            self.assertEqual((status, b"SIGUSR2" in body), (403, True))
+            self.assertEqual(exporter.get("/api/v1/status", method="POST")[0], 405)
+            self.assertEqual(exporter.get("/api/v1/blackbox", method="DELETE")[0], 405)
+            self.assertEqual(exporter.get("/api/v1/blackbox", {"Content-Length": "5"},
+                                          method="POST")[0], 413)
+            self.assertEqual(self.files(), [])
+        with harness.Exporter(f"--blackbox.directory={self.directory}", "--sampling.interval=100ms",
+                              f"--web.config.file={config}", ready=False) as exporter:
+            alice = basic("alice", "secret")
+
+            def answers():
+                try:
+                    return exporter.get("/-/ready", alice)[0] == 200
+                except OSError:
+                    return False
+
+            wait_until(answers, 20, "it is ready")
+            self.assertEqual(exporter.get("/api/v1/blackbox", method="POST")[0], 401)
+            self.assertEqual(exporter.get("/api/v1/blackbox", alice, method="POST")[0], 202)
+            wait_until(lambda: any("-asked." in p.name for p in self.files()), 20, "a file")
+
+    def test_a_newer_format_is_refused_with_words(self):
+        with self.exporter() as exporter:
+            path = self.asked(exporter)
+        newer = path.with_name("newer.jsonl")
+        newer.write_text(re.sub(r'^{"recording":1', '{"recording":2', text_of(path)))
+        run = harness.run_exporter("--once", f"--source.replay.file={newer}")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("version 2 is not supported", run.stderr)
+
+    def test_a_directory_that_is_none(self):
+        for flags, words in (([f"--blackbox.directory={self.record}"], "not a directory"),
+                             ([f"--blackbox.directory={self.directory}", "--once"],
+                              "contradicts --once"),
+                             ([f"--blackbox.directory={self.directory}",
+                               "--blackbox.max-files=65"], "64")):
+            run = harness.run_exporter(*flags)
+            self.assertEqual((run.returncode, words in run.stderr), (2, True), run.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()
