@@ -24,9 +24,9 @@
 /* Fifteen minutes; of memory at most 64 MiB, 8 of them on the way to the scribe. */
 #define BLACKBOX_SPAN_NS UINT64_C(900000000000)
 enum {
-    BLACKBOX_RING_BYTES = 56 << 20,
+    BLACKBOX_RING_BYTES = 54 << 20,
     BLACKBOX_CHUTE_BYTES = 8 << 20,
-    BLACKBOX_BYTES = BLACKBOX_RING_BYTES + BLACKBOX_CHUTE_BYTES
+    BLACKBOX_BYTES = 64 << 20 /* a chunk is complete before the oldest goes */
 };
 
 struct blackbox_config {

@@ -98,7 +98,7 @@ const struct metric_desc self_descs[SELF_METRICS] = {
                "file will be written until the exporter is started again. Absent, as all of it, "
                "without --blackbox.directory."),
     [SELF_BLACKBOX_MEMORY] = METRIC(GAUGE, U64, EXPORTER("blackbox_memory_bytes"), NULL,
-                                    "What the black box holds in memory. Near 58 million: it holds "
+                                    "What the black box holds in memory. Near 56 million: it holds "
                                     "less than fifteen minutes."),
     [SELF_BLACKBOX_HELD] = METRIC(GAUGE, DOUBLE, EXPORTER("blackbox_held_seconds"), NULL,
                                   "How far back the black box reaches. High is good: 900 to 960."),

@@ -168,6 +168,8 @@ static int make_families(struct self *self, struct store *store, bool all)
         err = store_family(store, &self_descs[i], NULL, &self->family[i]);
         if (!err && !self_descs[i].labels)
             err = series_new(self->family[i], NULL, NULL, 0, &self->single[i]);
+        if (!err && i >= SELF_BLACKBOX_ACTIVE && i <= SELF_BLACKBOX_FILE_BYTES)
+            series_clear(self->single[i]); /* until there is one */
     }
     return err;
 }
