@@ -170,6 +170,21 @@ def _waits(scale):
                 "kernel and parser, with the levels that are read once a minute")]
 
 
+def _blackbox(scale):
+    """What is held of a made-up node whose counts have as many random digits as a busy one's."""
+    rows = []
+    for cpus in (1, 4, 8):
+        report = measure.run_json("bench_blackbox", scale.wide_containers, cpus,
+                                  scale.blackbox_seconds)
+        rows.append(Row(
+            f"black box: memory, {scale.wide_containers} containers, each on {cpus} CPUs at a time",
+            "56 MiB", f"{report['memory_mib']:.1f} MiB", verdict(report["memory_mib"], 56),
+            f"holds {report['held_seconds']:.0f} s of {scale.blackbox_seconds}; the loop pays "
+            f"{report['tick_us_per_container']:.2f} us for a container in a tick; "
+            f"{report['ticks_dropped']} ticks found no room, given up to 133 a second"))
+    return rows
+
+
 def _total(live, scale):
     """The same daemon with the kernel's reads, over real cgroups."""
     n = scale.live_containers
@@ -270,6 +285,7 @@ def _activity(scale):
 def rows(live, scale):
     measure.say("steady tick")
     found = [_steady(live, scale), *_own(scale), _slowdown(scale), *_placement(scale), *_numa_stat(scale), *_waits(scale),
+             *_blackbox(scale),
              *_attribution(scale), *_activity(scale)]
     total, facts = _total(live, scale)
     return [*found, total], facts
