@@ -292,6 +292,22 @@ class Rendered(unittest.TestCase):
         self.assertEqual(volume["hostPath"],
                          {"path": "/var/lib/x", "type": "DirectoryOrCreate"})
 
+    def test_blackbox(self):
+        """On by default, in a volume that is bounded; off takes all of it away."""
+        for enabled in (True, False):
+            pod = pod_of([of_kind(render(**({} if enabled else {"blackbox": {"enabled": False}})),
+                                  "DaemonSet")])
+            container = pod["containers"][0]
+            flags = dict(f[2:].split("=") for f in container["args"]
+                         if f.startswith("--blackbox."))
+            mounts = [m for m in container["volumeMounts"] if m["name"] == "blackbox"]
+            volumes = [v for v in pod["volumes"] if v["name"] == "blackbox"]
+            self.assertEqual([bool(x) for x in (flags, mounts, volumes)], [enabled] * 3)
+            if enabled:
+                self.assertEqual(flags["blackbox.directory"], mounts[0]["mountPath"])
+                self.assertGreaterEqual(int(volumes[0]["emptyDir"]["sizeLimit"]),
+                                        2 * int(flags["blackbox.max-bytes"]))
+
     def test_web_config(self):
         """The exporter takes the file that the Secret holds, and answers the kubelet's probes, which
         verify nothing and can show nothing; where that cannot be, they only connect."""
