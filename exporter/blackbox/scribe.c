@@ -43,7 +43,7 @@ struct scribe {
 static void fail(struct scribe *scribe, const char *what, const char *words)
 {
     scribe->report.failed++;
-    snprintf(scribe->report.failure, sizeof scribe->report.failure, "%s: %s", what, words);
+    snprintf(scribe->report.failure, sizeof scribe->report.failure, "%.96s: %.60s", what, words);
     log_error(scribe->log, "blackbox", "%s: %s", what, words);
 }
 
@@ -88,7 +88,7 @@ static void open_file(struct scribe *scribe)
     int err = recorder_new(path, &header->header.machine, header->header.interval_ns, scribe->log,
                            &scribe->recorder);
     if (err) {
-        fail(scribe, path, recorder_why(err));
+        fail(scribe, file->name, recorder_why(err));
         shelf_drop_last(&scribe->shelf);
         return;
     }
