@@ -1,8 +1,7 @@
 #!/usr/bin/python3
 """The simulated node's recording, whose truth lines say who makes whom wait, replayed through the
 collectors core_latency and attribution: by traffic it names who does, by CPU time nobody, since all
-of its containers always run. By traffic it also tells how long each makes the victim wait. Both also
-where monitoring groups tell the traffic, in which stores are."""
+of its containers always run. By traffic it also tells how long each makes the victim wait."""
 import collections
 import json
 import pathlib
@@ -27,14 +26,10 @@ class Traffic(unittest.TestCase):
         directory = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
         scenario = json.loads(SCENARIO.read_text())
         scenario["containers"].append(PROBE)
-        scenario["monitoring_groups"] = True
         (directory / "scenario.json").write_text(json.dumps(scenario))
-        cls.monitored = directory / "monitored.jsonl"
-        subprocess.run([SIMNODE, directory / "scenario.json", cls.monitored], check=True,
-                       timeout=600)
         cls.recording = directory / "recording.jsonl"
-        cls.recording.write_text("".join(
-            line for line in cls.monitored.open() if '"group":"bandwidth"' not in line))
+        subprocess.run([SIMNODE, directory / "scenario.json", cls.recording], check=True,
+                       timeout=600)
         cls.truth = collections.Counter()  # ns of each read of the probe, added up over ticks
         cls.waited = collections.Counter()  # ns of all reads of the victim
         reads = before = 0
@@ -48,15 +43,12 @@ class Traffic(unittest.TestCase):
                 for who, ns in truth.get("caused_ns", {}).items():
                     cls.waited[who] += ns * (reads - before)
 
-    def page(self, *flags, recording=None):
-        result = run_exporter("--source=replay", "--once", *flags,
-                              f"--source.replay.file={recording or self.recording}")
-        self.assertEqual(result.returncode, 0, result.stderr)
-        return harness.parse_text(result.stdout)
-
-    def caused(self, *flags, metric=CAUSED, recording=None):
+    def caused(self, *flags, metric=CAUSED):
         """Counter of seconds by container's pod, which is its key."""
-        page = self.page(*flags, recording=recording)
+        result = run_exporter("--source=replay", f"--source.replay.file={self.recording}", "--once",
+                              *flags)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        page = harness.parse_text(result.stdout)
         return collections.Counter({dict(labels)["pod"]: value
                                     for (name, labels), value in page.samples.items()
                                     if name == metric and value > 0})
@@ -68,37 +60,10 @@ class Traffic(unittest.TestCase):
         self.assertIn(caused.most_common(1)[0][0], aggressors)
         self.assertLessEqual(set(caused), aggressors)
 
-    def test_by_groups(self):
-        caused = self.caused(recording=self.monitored)
-        aggressors = {key for key, _ in self.truth.most_common(2)}
-        self.assertIn(caused.most_common(1)[0][0], aggressors)
-        self.assertLessEqual(set(caused), aggressors)
-
-    def test_bytes(self):
-        """What containers move is what all move, but for the probe; a loop of nobody's has none."""
-        page = self.page(recording=self.monitored)
-
-        def moved(name):
-            return {dict(labels).get("pod"): value for (of, labels), value in page.samples.items()
-                    if of == name and dict(labels)["scope"] == "total"}
-
-        pods = moved("interference_container_memory_bandwidth_bytes_total")
-        node = moved("interference_node_memory_bandwidth_bytes_total")[None]
-        self.assertEqual(set(pods), {"victim", "stream", "writer", "random", "compute"})
-        self.assertLess(sum(pods.values()), node)
-        self.assertGreater(sum(pods.values()), 0.8 * node)
-        self.assertLess(pods["compute"], 0.001 * node)
-
     def test_who_makes_the_victim_wait(self):
-        self.who_makes_the_victim_wait("--collector.attribution.traffic")
-
-    def test_who_makes_the_victim_wait_by_groups(self):
-        self.who_makes_the_victim_wait(recording=self.monitored)
-
-    def who_makes_the_victim_wait(self, *flags, recording=None):
         """The probe is nobody's neighbour for the exporter. A seventh of the wait is on the wrong
         one."""
-        caused = self.caused(*flags, metric=WAIT, recording=recording)
+        caused = self.caused("--collector.attribution.traffic", metric=WAIT)
         truth = {who: max(0, ns) for who, ns in self.waited.items() if who != PROBE["key"]}
         self.assertEqual([who for who, _ in caused.most_common(3)],
                          sorted(truth, key=truth.get, reverse=True)[:3])
