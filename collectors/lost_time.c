@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "collectors/formulas/lost_time.h"
+#include "collectors/lost_time/pairs.h"
 #include "collectors/lost_time/reading.h"
 #include "collectors/lost_time/series.h"
 #include "collectors/lost_time/takers.h"
@@ -75,6 +76,7 @@ static const char untold[] =
 struct lane {
     const struct container *container;
     group_handle waits, bounds; /* 0: not open */
+    group_handle delays;        /* likewise */
     bool ending;                /* its next reading is the last */
     struct lost_bounds may_have;
     struct lost_series series;
@@ -91,6 +93,12 @@ struct lane {
     struct lost_split split;
 };
 
+/* Where delays are counted: who took, since the last reading, and room for what a tick tells. */
+struct by_switches {
+    struct lost_pairs pairs;
+    struct cpu_taking takings[4096];
+};
+
 struct lost_time {
     struct collector_env env;
     const struct lost_config *config;
@@ -100,8 +108,9 @@ struct lost_time {
     struct lanes lanes;
     struct lost_takers takers;
     size_t takers_cap;
-    struct verdict verdict; /* as at the start: what cannot be told here */
-    uint64_t last_ns;       /* of the tick of the last reading */
+    struct by_switches *by_switches; /* owned; NULL: delays are not counted here */
+    struct verdict verdict;          /* as at the start: what cannot be told here */
+    uint64_t last_ns;                /* of the tick of the last reading */
     double slow_share; /* sum over ticks since, of the share of NUMA nodes whose memory is slow */
     unsigned ticks;
 };
@@ -117,7 +126,8 @@ static void lane_close(struct lost_time *self, struct lane *lane)
 {
     source_set_close(self->env.sources, lane->waits);
     source_set_close(self->env.sources, lane->bounds);
-    lane->waits = lane->bounds = 0;
+    source_set_close(self->env.sources, lane->delays);
+    lane->waits = lane->bounds = lane->delays = 0;
 }
 
 static void lane_free(void *collector, void *opaque)
@@ -155,6 +165,10 @@ static bool lane_open(void *collector, void *opaque)
         return false;
     (void)container_group_open(self->env.sources, self->status, lane->container, GROUP_BOUNDS, 0,
                                &lane->bounds, &why);
+    if (self->by_switches)
+        (void)container_group_open(self->env.sources, self->status, lane->container, GROUP_DELAYS,
+                                   container_tag(lane->container->slot, lane->container->gen),
+                                   &lane->delays, &why);
     return true;
 }
 
@@ -232,6 +246,16 @@ static void lose(struct lost_time *self, struct lane *lane, int err)
     self->status->wants_reconcile = true;
 }
 
+/* NaN: not counted, or not in all of this window. */
+static double read_delay(struct lost_time *self, const struct lane *lane)
+{
+    struct group_window window;
+    if (!lane->delays || source_set_read(self->env.sources, lane->delays, &window) ||
+        window_status(window.sum) != WINDOW_OK || window.sum->enabled_ns == 0)
+        return NAN;
+    return (double)window.sum->count[0] / (double)window.sum->enabled_ns;
+}
+
 static int lane_read(struct lost_time *self, struct lane *lane)
 {
     struct window_sum sum;
@@ -247,9 +271,13 @@ static int lane_read(struct lost_time *self, struct lane *lane)
     if (lane->bounds && source_set_read(self->env.sources, lane->bounds, &bounds) == 0)
         lost_bounds_take(&lane->may_have, bounds.after);
     lane->seconds = (double)sum.enabled_ns * 1e-9;
+    double delay = read_delay(self, lane);
     if (status != WINDOW_OK)
         return 0;
     lost_window_take(&lane->window, &sum, lane->seconds, &lane->may_have);
+    lane->window.run_delay = delay;
+    if (isnan(lane->window.cpu_some) && !isnan(delay)) /* delays add up, and say as much only */
+        lane->window.cpu_some = fmin(delay, 1);
     lane->read = true;
     return 0;
 }
@@ -290,6 +318,32 @@ static void show_takers(struct lost_time *self, struct lane *lane, size_t slot, 
     }
 }
 
+/* Who was seen to have its CPUs, if that is enough of what it waited to go by: perhaps no container. */
+static bool show_switches(struct lost_time *self, struct lane *lane, size_t slot, double lost)
+{
+    static const double least_seen = 0.1;
+    const struct lost_pair *most[LOST_PAIRS];
+    struct live_lost *shown = &lane->shown;
+    if (!self->by_switches || isnan(lane->window.run_delay))
+        return false;
+    const struct lost_pairs *pairs = &self->by_switches->pairs;
+    double sum = lost_pairs_sum(pairs, (uint32_t)slot);
+    size_t n = lost_pairs_most(pairs, (uint32_t)slot, most, LOST_PAIRS);
+    if (sum == 0 || sum < least_seen * lane->window.run_delay * lane->seconds)
+        return false;
+    shown->takers = n < LIVE_TAKERS ? n : LIVE_TAKERS;
+    for (size_t i = 0; i < n; i++) {
+        struct lane *taker = lanes_at(&self->lanes, most[i]->by);
+        if (taker)
+            taker->series.total[LOST_OF_TAKEN] += lost * most[i]->seconds / sum;
+        if (i >= shown->takers)
+            continue;
+        shown->taker[i] = taker ? container_tag(taker->container->slot, taker->container->gen) : 0;
+        shown->taker_share[i] = most[i]->seconds / sum;
+    }
+    return true;
+}
+
 static void settle_takers(struct lost_time *self)
 {
     for (size_t i = 0; i < self->takers.n; i++) {
@@ -320,7 +374,9 @@ static void lane_judge(struct lost_time *self, struct lane *lane, size_t slot)
     window->slow_reads = lane->reads_known ? lane->excess_seconds / lane->seconds : NAN;
     lost_split_make(window, &self->config->limits, &lane->split);
     for (int c = 0; c < LOSSES && is_whole; c++)
-        lane->series.total[c] += lane->split.per_second[c] * lane->seconds;
+        lane->series.total[c] +=
+            (c == LOSS_CPU_NEIGHBOUR ? lane->split.neighbour_delay : lane->split.per_second[c]) *
+            lane->seconds;
     if (lane->reads_known == 0 && self->ticks > 0)
         lane->series.total[LOST_OF_EXPOSED] +=
             window->cpus * lane->seconds * self->slow_share / self->ticks;
@@ -341,8 +397,9 @@ static void lane_judge(struct lost_time *self, struct lane *lane, size_t slot)
     shown->memory_limit_bytes = lane->may_have.memory_limit_bytes;
     shown->refaults_per_second = window->refaults;
     shown->untold = self->verdict.words[0] ? untold : NULL;
-    if (is_whole && lane->split.holds[LOSS_CPU_NEIGHBOUR])
-        show_takers(self, lane, slot, lane->split.per_second[LOSS_CPU_NEIGHBOUR] * lane->seconds);
+    double lost = lane->split.neighbour_delay * lane->seconds;
+    if (is_whole && lane->split.holds[LOSS_CPU_NEIGHBOUR] && !show_switches(self, lane, slot, lost))
+        show_takers(self, lane, slot, lost);
 }
 
 static int read_all(struct lost_time *self, uint64_t now_ns)
@@ -373,6 +430,8 @@ static int read_all(struct lost_time *self, uint64_t now_ns)
         lane->reads_known -= lane->reads_known > 0;
     }
     settle_takers(self);
+    if (self->by_switches)
+        lost_pairs_clear(&self->by_switches->pairs);
     self->last_ns = now_ns;
     self->slow_share = 0;
     self->ticks = 0;
@@ -380,6 +439,29 @@ static int read_all(struct lost_time *self, uint64_t now_ns)
 }
 
 /* ---- a tick ---- */
+
+/* The lane of a container that is still the one that was opened. */
+static uint32_t slot_of(const struct lost_time *self, uint64_t owner)
+{
+    uint32_t slot = (uint32_t)owner;
+    const struct lane *lane = owner && slot < self->lanes.n ? lanes_at(&self->lanes, slot) : NULL;
+    return lane && lane->container->gen == owner >> 32 ? slot : LOST_NOBODY;
+}
+
+static void add_takings(struct lost_time *self)
+{
+    struct by_switches *seen = self->by_switches;
+    if (!seen)
+        return;
+    size_t n = source_set_takings(self->env.sources, seen->takings,
+                                  sizeof seen->takings / sizeof *seen->takings);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t from = slot_of(self, seen->takings[i].from);
+        if (from != LOST_NOBODY)
+            lost_pairs_add(&seen->pairs, from, slot_of(self, seen->takings[i].by),
+                           (double)seen->takings[i].ns * 1e-9);
+    }
+}
 
 /* What is known each tick is added up until the next reading. */
 static void add_tick(struct lost_time *self, const struct tick *tick)
@@ -411,6 +493,7 @@ static int lost_collect(void *opaque, const struct tick *tick)
 {
     struct lost_time *self = opaque;
     add_tick(self, tick);
+    add_takings(self);
     int result = is_due(self, tick) ? read_all(self, tick->mono_ns) : 0;
     for (size_t i = 0; i < self->lanes.n; i++) {
         struct lane *lane = lanes_at(&self->lanes, i);
@@ -437,6 +520,7 @@ static void lost_stop(void *opaque)
         return;
     lanes_release(&self->lanes);
     free(self->takers.at);
+    free(self->by_switches);
     free(self);
 }
 
@@ -459,6 +543,11 @@ static int lost_start(const struct collector_env *env, struct collector_status *
     }
     (void)source_set_check(env->sources, SCOPE_CGROUP, GROUP_WAITS, &self->verdict);
     status->verdict = self->verdict;
+    if (source_set_check(env->sources, SCOPE_CGROUP, GROUP_DELAYS, NULL)) {
+        self->by_switches = calloc(1, sizeof *self->by_switches);
+        if (!self->by_switches)
+            log_error(env->log, "lost_time", "out of memory: who takes CPUs is told by CPU time");
+    }
     env->facts->reads.wanted = true;
     *out = self;
     return 0;

@@ -21,6 +21,14 @@ static void hold(struct lost_split *out, enum loss cause, double per_second)
     out->per_second[cause] = per_second;
 }
 
+/* Of the delays, too, what throttled periods explain is the limit's. */
+static void hold_neighbour(const struct lost_window *w, double rest, double waits,
+                           struct lost_split *out)
+{
+    hold(out, LOSS_CPU_NEIGHBOUR, rest);
+    out->neighbour_delay = isnan(w->run_delay) ? rest : w->run_delay * rest / waits;
+}
+
 static void split_cpu(const struct lost_window *w, const struct lost_limits *limits,
                       struct lost_split *out)
 {
@@ -41,7 +49,7 @@ static void split_cpu(const struct lost_window *w, const struct lost_limits *lim
     else if (!kept && w->cpu_full - quota < rest / 2)
         hold(out, LOSS_ITSELF, rest);
     else if (!reaches(w->steal, limits->steal))
-        hold(out, LOSS_CPU_NEIGHBOUR, rest);
+        hold_neighbour(w, rest, waits, out);
     else
         out->unexplained = true; /* by others here, or by the hypervisor */
 }

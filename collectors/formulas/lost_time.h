@@ -18,6 +18,11 @@
  *     three tasks of its own on one     q 0  P 1.00  PF 0.07 ->  0     0     1.00
  *     limit 0.5, not reached, and a n.  q 0  P 0.51  PF 0.51 ->  0     0.51  0
  *
+ * Where delays of tasks are counted (W), the seconds lost to a neighbour are W (1 - q): two tasks
+ * that wait at once lose two. Causes are weighed and told as shares of time all the same. Worked:
+ * two tasks that share a CPU with a neighbour of the same weight, q 0, P 1.00, W 1.33 -> 1.33; with
+ * a limit that is reached in a quarter of the periods, 1.00.
+ *
  * Throttled time is not asked for: it is summed over CPUs. The machine's pressure has each
  * container's in it, so that it does not tell a full machine from a limit that is reached; what the
  * machine itself reclaimed does. Not all who lack memory wait for it by name: pages of mapped files
@@ -43,6 +48,7 @@ struct lost_window {
     double others_excess_cpus; /* likewise, of others on its CPUs above what theirs give them */
     double throttled;          /* of the periods under a limit */
     double cpu_some, cpu_full, memory_some, disk_some, steal, node_memory_some;
+    double run_delay;      /* waits of its tasks for CPUs, added up, as they were counted */
     double limit_events;   /* how often its memory reached its limit, now or just before */
     double node_reclaimed; /* pages that the machine looked at to get free ones */
     double refaults;       /* pages a second that it had lost, and read again */
@@ -52,6 +58,9 @@ struct lost_window {
 struct lost_split {
     bool holds[LOSSES];        /* the cause is at work */
     double per_second[LOSSES]; /* what it costs; 0 where it does not hold, or that is not known */
+    /* What its tasks waited for others, added up, where that is counted and the cause holds; where it
+     * is not, the share of time as above. */
+    double neighbour_delay;
     bool waits_are_known; /* for a CPU, for memory and for disks: nothing may be said of none */
     bool unexplained;     /* it waits for a CPU or memory, and why cannot be told */
 };

@@ -56,6 +56,7 @@ void lost_window_take(struct lost_window *out, const struct window_sum *sum, dou
         .refaults = count(sum, ROLE_REFAULTS) / seconds,
         .node_reclaimed = count(sum, ROLE_NODE_RECLAIMED),
         .slow_reads = NAN,
+        .run_delay = NAN,
     };
     if (isnan(some) && isnan(delay))
         out->cpu_some = NAN; /* fmin() takes the number */

@@ -17,8 +17,8 @@ void lost_bounds_init(struct lost_bounds *bounds);
 /* A reading of the group bounds. */
 void lost_bounds_take(struct lost_bounds *bounds, const struct reading *reading);
 
-/* A window of the group waits, of so many seconds. What others do, and slow reads, are not known
- * from it. */
+/* A window of the group waits, of so many seconds. What others do, slow reads, and delays as they
+ * are counted are not known from it. */
 void lost_window_take(struct lost_window *out, const struct window_sum *sum, double seconds,
                       const struct lost_bounds *bounds);
 

@@ -13,9 +13,10 @@ static const struct metric_desc descs[LOST_METRICS] = {
              "Windows of 5 s in which a cause does not reach its threshold (flags say which) cost "
              "nothing. own_quota: what throttled periods explain of the time in which "
              "some task waited for a CPU; cpu_neighbour: the rest of it, while others ran on its "
-             "CPUs; itself: the rest, while its own tasks did; hypervisor: what was stolen while "
-             "it "
-             "ran; own_memory_limit, memory_full: some task waited for free memory, because of its "
+             "CPUs (where BPF counts: the delays of its tasks, added up, so it may be above 1 a "
+             "second); itself: the rest, while its own tasks did; hypervisor: what was stolen "
+             "while it ran; own_memory_limit, memory_full: some task waited for free memory, "
+             "because of its "
              "own limit or the node's; disk: for disks; memory_slow: its counted reads of memory "
              "took longer than is normal (all of them, so it may be above 1 a second; only with "
              "core_latency). A rate near 1: some task of it always waits for that."},
@@ -36,7 +37,9 @@ static const struct metric_desc descs[LOST_METRICS] = {
          .help = "Waits of other containers (cause cpu_neighbour) that this one is behind: it used "
                  "more CPU time than its weight and limit entitle it to, on CPUs of theirs. What "
                  "each lost is shared out by who used how much too much. High: moving it, or "
-                 "limiting it, takes so many seconds of waiting a second from others."},
+                 "limiting it, takes so many seconds of waiting a second from others. Where BPF "
+                 "counts, and saw enough of it: whoever had their CPUs after a task of theirs was "
+                 "kept from going on, by how long."},
 };
 
 const struct metric_desc *const lost_metrics[] = {&descs[LOST_SECONDS], &descs[LOST_EXPOSED],

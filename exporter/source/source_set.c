@@ -277,6 +277,12 @@ bool source_set_probe_discards(struct source_set *set, uint64_t discarded[PROBE_
     return true;
 }
 
+size_t source_set_takings(struct source_set *set, struct cpu_taking *out, size_t cap)
+{
+    struct source *source = set->routes[SCOPE_CGROUP][GROUP_DELAYS];
+    return source && source->ops->takings ? source->ops->takings(source, out, cap) : 0;
+}
+
 /* ---- samples ---- */
 
 /* The source to ask for samples; NULL: none here samples. */

@@ -64,6 +64,10 @@ const struct probe_reading *source_set_probes(struct source_set *set, size_t *n)
 /* As the op of the same name; false, and nothing set, where that is not known. */
 bool source_set_probe_discards(struct source_set *set, uint64_t discarded[PROBE_DISCARDS]);
 
+/* Who took CPUs from whom since the last tick, as the op says it, of whoever counts containers'
+ * delays; 0 where nobody does. Once a tick. */
+size_t source_set_takings(struct source_set *set, struct cpu_taking *out, size_t cap);
+
 /* Whether accesses of this kind are sampled here; if not, why. */
 bool source_set_samples(struct source_set *set, enum access access, struct verdict *why);
 /* What the source has sampled since the tick before; the same list for everyone. Drained when the

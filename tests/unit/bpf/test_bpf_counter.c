@@ -266,7 +266,7 @@ static void test_a_limit_of_memory(void **state)
     (void)bpf_rig_of(state);
     char cgroup[4200];
     int status;
-    if (!bpf_rig_memory_cgroup(cgroup, sizeof cgroup))
+    if (!bpf_rig_controlled("memory", cgroup, sizeof cgroup))
         skip();
     pid_t child = fork();
     if (child == 0)

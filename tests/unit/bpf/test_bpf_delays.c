@@ -189,6 +189,50 @@ static void test_pairs(void **state)
     assert_int_equal(taken(rig, here, there), 0); /* once */
 }
 
+static bool set_quota(const char *cgroup)
+{
+    char path[4224];
+    snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", cgroup);
+    return bpf_rig_write(path, "1000");
+}
+
+/* One that reaches its limit of CPU time in each period waits for nobody, though its task wants to
+ * go on, and another one has the CPU next. It may be kept from it all the same in some periods. */
+static void test_who_is_throttled_is_no_victim(void **state)
+{
+    enum { PERIODS = 20 };
+    char limit[4160], path[4224], text[16];
+    struct bpf_rig *rig = rig_of(state);
+    uint32_t here = bpf_rig_add(rig, true);
+    if (!bpf_set_knows_takers(rig->counter->set) || !bpf_rig_controlled("cpu", limit, sizeof limit))
+        skip();
+    bool limited = set_quota(limit);
+    pid_t a = spin();
+    snprintf(path, sizeof path, "%s/cgroup.procs", limit);
+    snprintf(text, sizeof text, "%d", (int)a);
+    limited = limited && bpf_rig_write(path, text);
+    (void)add_other(rig);
+    assert_true(bpf_rig_move(rig, 0, false));
+    pid_t b = spin();
+    bpf_rig_leave();
+    bpf_rig_start(rig);
+    uint64_t before = delay_of(a);
+    int kept = 0;
+    for (int i = 0; i < PERIODS; i++) {
+        wait_ms(100); /* a period */
+        assert_int_equal(bpf_set_flush(rig->counter->set, rig->cpu), 0);
+        kept += taken(rig, here, UINT32_MAX) > 0;
+    }
+    uint64_t delay = delay_of(a) - before;
+    end(a);
+    end(b);
+    rmdir(limit);
+    if (!limited)
+        skip(); /* it is v2's here */
+    assert_in_range(delay, PERIODS * 100 * (uint64_t)MS / 2, UINT64_MAX);
+    assert_in_range(kept, 0, PERIODS / 2);
+}
+
 /* Who goes to sleep waits for nobody. */
 static void test_who_sleeps_is_no_victim(void **state)
 {
@@ -217,6 +261,8 @@ int main(void)
                                         bpf_rig_teardown),
         cmocka_unit_test_setup_teardown(test_pairs, bpf_rig_setup_delays, bpf_rig_teardown),
         cmocka_unit_test_setup_teardown(test_pairs, bpf_rig_setup_delays_by_task, bpf_rig_teardown),
+        cmocka_unit_test_setup_teardown(test_who_is_throttled_is_no_victim, bpf_rig_setup_delays,
+                                        bpf_rig_teardown),
         cmocka_unit_test_setup_teardown(test_who_sleeps_is_no_victim, bpf_rig_setup_delays,
                                         bpf_rig_teardown),
     };

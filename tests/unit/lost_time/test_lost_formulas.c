@@ -286,6 +286,31 @@ static void the_costliest(void **state)
     assert_false(known);
 }
 
+/* Two tasks beside a neighbour of the same weight: waits that are counted are its seconds, and its
+ * share of time what is weighed. */
+static void delays_are_seconds(void **state)
+{
+    struct lost_window window = {
+        .cpus = 0.66, .entitled_cpus = 0.5, .cpu_some = 1, .cpu_full = 1, .run_delay = 4.0 / 3};
+    struct lost_split split;
+    (void)state;
+    lost_split_make(&window, &limits, &split);
+    assert_true(split.holds[LOSS_CPU_NEIGHBOUR]);
+    assert_true(fabs(split.neighbour_delay - 4.0 / 3) < 1e-12);
+    assert_true(fabs(split.per_second[LOSS_CPU_NEIGHBOUR] - 1) < 1e-12);
+    window.throttled = 0.25;
+    lost_split_make(&window, &limits, &split);
+    assert_true(fabs(split.neighbour_delay - 1) < 1e-12);
+    assert_true(fabs(split.per_second[LOSS_CPU_NEIGHBOUR] - 0.75) < 1e-12);
+    window.run_delay = NAN;
+    lost_split_make(&window, &limits, &split);
+    assert_true(fabs(split.neighbour_delay - 0.75) < 1e-12);
+    window.cpu_full = 0.1; /* its own tasks */
+    window.run_delay = 4.0 / 3;
+    lost_split_make(&window, &limits, &split);
+    assert_true(split.neighbour_delay == 0);
+}
+
 static void nothing_is_said_only_where_all_is_known(void **state)
 {
     struct lost_history history = {0};
@@ -317,6 +342,7 @@ int main(void)
         cmocka_unit_test(what_is_not_known),
         cmocka_unit_test(three_of_five),
         cmocka_unit_test(the_costliest),
+        cmocka_unit_test(delays_are_seconds),
         cmocka_unit_test(nothing_is_said_only_where_all_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

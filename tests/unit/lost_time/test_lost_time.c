@@ -26,7 +26,7 @@
 
 static const uint64_t second = 1000000000;
 
-static struct rig *start_rig(const char *psi_words)
+static struct rig *start_rig(const char *psi_words, uint32_t lacks)
 {
     struct rig *rig = malloc(sizeof *rig);
     rig_init(rig, &lost_time_collector);
@@ -34,13 +34,21 @@ static struct rig *start_rig(const char *psi_words)
     assert_int_equal(live_new(&rig->env.live), 0);
     if (psi_words)
         verdict_set(&rig->fake.check, REASON_OK, "%s", psi_words);
+    rig->fake.lacks = lacks;
     rig_start(rig);
     return rig;
 }
 
 static int setup(void **state)
 {
-    *state = start_rig(NULL);
+    *state = start_rig(NULL, UINT32_C(1) << GROUP_DELAYS);
+    return 0;
+}
+
+/* A program counts delays. */
+static int setup_delays(void **state)
+{
+    *state = start_rig(NULL, 0);
     return 0;
 }
 
@@ -174,6 +182,99 @@ static void four_thousand_take(void **state)
     for (int i = 0; i < 3; i++)
         assert_true(most[i]->excess_cpus == 0.05 + ALL - 1 - i);
     free(takers.at);
+}
+
+static void wait_for(struct rig *rig, const char *key, double delay)
+{
+    struct fake_group *delays = fake_group(&rig->fake, key, GROUP_DELAYS);
+    delays->cpus = 1;
+    fake_group_run(delays, 0, second);
+    fake_group_add(delays, 0, ROLE_RUN_DELAY_NS, (uint64_t)(delay * 1e9));
+}
+
+static void take(struct rig *rig, const struct container *from, const struct container *by,
+                 double seconds)
+{
+    rig->fake.takings[rig->fake.n_takings++] = (struct cpu_taking){
+        .from = container_tag(from->slot, from->gen),
+        .by = by ? container_tag(by->slot, by->gen) : 0,
+        .ns = (uint64_t)(seconds * 1e9),
+    };
+}
+
+/* The victim's tasks wait twice as long as some of them do, a quarter of it for its own limit: the
+ * rest is what it lost, and that is whose who were seen to have its CPUs. By CPU time it would be
+ * the hog's alone, who takes most beyond its share. What it is told to wait is a share of time. */
+static void who_was_seen(void **state)
+{
+    struct rig *rig = *state;
+    struct live_view view;
+    struct container *c[3];
+    static const char *const names[] = {"hog", "thief", "victim"};
+    static const double uses[] = {1.5, 0.2, 0.3};
+    for (int i = 0; i < 3; i++) {
+        c[i] = rig_container(rig, names[i]);
+        may_have(rig, names[i], 0.5, 1);
+    }
+    for (int t = 0; t < 9; t++) {
+        for (int i = 0; i < 3; i++) {
+            live_on(rig, names[i], uses[i], i == 2 ? 0.2 : 0, i == 2 ? 0.8 : 0, i == 2 ? 0.8 : 0);
+            wait_for(rig, names[i], i == 2 ? 1.6 : 0);
+        }
+        take(rig, c[2], c[1], 0.3);
+        take(rig, c[2], NULL, 0.1);
+        take(rig, c[2], c[1], 0.3);
+        take(rig, c[2], c[0], 0.1);
+        take(rig, c[0], c[2], 0.1);
+        tick(rig, t < 8 ? NULL : &view);
+    }
+    double was = lost(rig, "victim", "cause=\"cpu_neighbour\"");
+    assert_true(fabs(was - 8 * 1.6 * 0.8) < 1.6);
+    assert_true(fabs(lost(rig, "victim", "cause=\"own_quota\"") - 8 * 0.8 * 0.2) < 0.2);
+    assert_true(fabs(rig_value(rig, TAKEN, "container=\"thief\"") - was * 6 / 8) < 1e-6);
+    assert_true(fabs(rig_value(rig, TAKEN, "container=\"hog\"") - was * 1 / 8) < 1e-6);
+    assert_true(isnan(rig_value(rig, TAKEN, "container=\"victim\"")));
+    for (size_t i = 0; i < view.n; i++)
+        if (strcmp(view.containers[i].name, "victim") == 0) {
+            const struct live_lost *told = &view.containers[i].lost;
+            assert_int_equal(told->takers, 2);
+            assert_int_equal(told->taker[0], container_tag(c[1]->slot, c[1]->gen));
+            assert_true(fabs(told->taker_share[0] - 6.0 / 8) < 1e-6);
+            assert_true(fabs(told->per_second[LOSS_CPU_NEIGHBOUR] - 0.64) < 1e-6);
+        }
+    live_view_release(&view);
+    rig_end(rig, c[2]);
+    tick(rig, NULL);
+    tick(rig, NULL);
+    assert_false(fake_group(&rig->fake, "victim", GROUP_DELAYS)->open);
+}
+
+/* What was seen is a small part of what it waited, or of one that has ended: by CPU time then; and a
+ * delay that was not read is what pressure says. */
+static void too_little_was_seen(void **state)
+{
+    struct rig *rig = *state;
+    struct container *hog = rig_container(rig, "hog"), *other = rig_container(rig, "other");
+    struct container *victim = rig_container(rig, "victim"), ended = *other;
+    may_have(rig, "hog", 0.5, 1);
+    may_have(rig, "other", 0.5, 1);
+    may_have(rig, "victim", 0.5, 1);
+    ended.gen += 7;
+    for (int t = 0; t < 8; t++) {
+        live_on(rig, "hog", 1.5, 0, 0, 0);
+        live_on(rig, "other", 0.2, 0, 0, 0);
+        live_on(rig, "victim", 0.3, 0, 0.5, 0.5);
+        wait_for(rig, "victim", 0.5);
+        fake_group(&rig->fake, "victim", GROUP_DELAYS)->no_reading = t < 4;
+        take(rig, victim, other, 0.04);
+        take(rig, victim, &ended, 0.0);
+        take(rig, &ended, other, 5);
+        tick(rig, NULL);
+    }
+    assert_true(isnan(rig_value(rig, TAKEN, "container=\"other\"")));
+    assert_true(fabs(rig_value(rig, TAKEN, "container=\"hog\"") - 3.5) < 0.6);
+    assert_true(fabs(lost(rig, "victim", "cause=\"cpu_neighbour\"") - 3.5) < 0.6);
+    (void)hog;
 }
 
 /* Below every threshold nothing is counted, and it has no series. */
@@ -314,7 +415,7 @@ static void a_limit_that_is_reached_in_bursts(void **state)
 
 static void without_pressure(void **state)
 {
-    struct rig *rig = start_rig("PSI is off");
+    struct rig *rig = start_rig("PSI is off", UINT32_C(1) << GROUP_DELAYS);
     struct live_view view;
     *state = rig;
     rig_container(rig, "a");
@@ -356,6 +457,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(its_own_limit, setup, teardown),
         cmocka_unit_test_setup_teardown(who_takes, setup, teardown),
         cmocka_unit_test(four_thousand_take),
+        cmocka_unit_test_setup_teardown(who_was_seen, setup_delays, teardown),
+        cmocka_unit_test_setup_teardown(too_little_was_seen, setup_delays, teardown),
         cmocka_unit_test_setup_teardown(nothing_has_no_series, setup, teardown),
         cmocka_unit_test_setup_teardown(names_and_ends, setup, teardown),
         cmocka_unit_test_setup_teardown(readings_that_fail, setup, teardown),

@@ -95,12 +95,12 @@ static bool enter(const char *cgroup)
     return move(cgroup, 0);
 }
 
-bool bpf_rig_memory_cgroup(char *out, size_t size)
+bool bpf_rig_controlled(const char *controller, char *out, size_t size)
 {
     char mount[4096];
-    if (cgroup_mount_find(&machine, "memory", mount, sizeof mount) != 0)
+    if (cgroup_mount_find(&machine, controller, mount, sizeof mount) != 0)
         memcpy(mount, hierarchy, sizeof mount);
-    int n = snprintf(out, size, "%s/ie-test-%d-bpf-memory", mount, (int)getpid());
+    int n = snprintf(out, size, "%s/ie-test-%d-bpf-%s", mount, (int)getpid(), controller);
     return mount[0] && (size_t)n < size && mkdir(out, 0755) == 0;
 }
 

@@ -105,6 +105,15 @@ static int probes(struct source *source, struct probe_reading *out, size_t cap, 
     return 0;
 }
 
+static size_t takings(struct source *source, struct cpu_taking *out, size_t cap)
+{
+    struct fake_source *fake = fake_of(source);
+    size_t n = fake->n_takings < cap ? fake->n_takings : cap;
+    memcpy(out, fake->takings, n * sizeof *out);
+    fake->n_takings = 0;
+    return n;
+}
+
 static bool samples(struct source *source, enum access access, struct verdict *why)
 {
     *why = fake_of(source)->sampled[access];
@@ -156,6 +165,7 @@ static const struct source_ops ops = {
     .width = width,
     .begin = begin,
     .read = read_group,
+    .takings = takings,
     .probes = probes,
     .probe_discards = probe_discards,
     .samples = samples,

@@ -57,6 +57,8 @@ struct fake_source {
     int open_errno;             /* what it fails with; 0: -EMFILE */
     int begin_error;
     uint64_t unread; /* intervals */
+    struct cpu_taking takings[8];
+    size_t n_takings; /* handed out once, then 0 */
 };
 
 void fake_source_init(struct fake_source *fake);
