@@ -318,7 +318,8 @@ static void show_takers(struct lost_time *self, struct lane *lane, size_t slot, 
     }
 }
 
-/* Who was seen to have its CPUs, if that is enough of what it waited to go by: perhaps no container. */
+/* Who was seen to have its CPUs, if that is enough of what it waited to go by: perhaps no
+ * container. */
 static bool show_switches(struct lost_time *self, struct lane *lane, size_t slot, double lost)
 {
     static const double least_seen = 0.1;

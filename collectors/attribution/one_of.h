@@ -39,8 +39,8 @@ struct one_of_news {
     double effect, se; /* by how much the latency moved with it, in its logarithm */
 };
 
-/* If it is the one, that is its part of what the group does: who ends, and memory stays as slow, was
- * not. If only one is left to be it, he is. */
+/* If it is the one, that is its part of what the group does: who ends, and memory stays as slow,
+ * was not. If only one is left to be it, he is. */
 void one_of_learn(struct ledger *ledger, const struct ledger_episode *episode,
                   const struct one_of_news *news);
 

@@ -58,8 +58,8 @@ struct lost_window {
 struct lost_split {
     bool holds[LOSSES];        /* the cause is at work */
     double per_second[LOSSES]; /* what it costs; 0 where it does not hold, or that is not known */
-    /* What its tasks waited for others, added up, where that is counted and the cause holds; where it
-     * is not, the share of time as above. */
+    /* What its tasks waited for others, added up, where that is counted and the cause holds; where
+     * it is not, the share of time as above. */
     double neighbour_delay;
     bool waits_are_known; /* for a CPU, for memory and for disks: nothing may be said of none */
     bool unexplained;     /* it waits for a CPU or memory, and why cannot be told */

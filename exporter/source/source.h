@@ -93,8 +93,8 @@ struct probe_reading {
     int cpu;           /* on which it ran; -1: not known */
 };
 
-/* A CPU that one scope had after it was taken from another one, whose task wanted to go on: until it
- * was handed on. A limit of CPU time that is reached is no such taking. */
+/* A CPU that one scope had after it was taken from another one, whose task wanted to go on: until
+ * it was handed on. A limit of CPU time that is reached is no such taking. */
 struct cpu_taking {
     uint64_t from; /* a scope's owner */
     uint64_t by;   /* likewise; 0: of none whose owner is known */

@@ -42,8 +42,8 @@ struct bpf_pairs {
     struct bpf_pair at[2][BPF_PAIRS];
 };
 
-/* What the tasks of two numbers had waited when they left last: tags, which tell tasks with the same
- * index, above 48 bits of ns. Only the program reads it. */
+/* What the tasks of two numbers had waited when they left last: tags, which tell tasks with the
+ * same index, above 48 bits of ns. Only the program reads it. */
 struct bpf_tasks {
     __u64 seen[2];
 };

@@ -62,9 +62,9 @@ struct {
 
 const volatile __u32 n_roles;
 const volatile __u32 n_slots;
-/* Where this kernel's tasks have what is asked of them (task.h); 0: unknown. Without css_set_at each
- * switch is taken for one to another cgroup, without waits_at no delays are counted, and without
- * one of the next two nobody is known to be kept from a CPU. */
+/* Where this kernel's tasks have what is asked of them (task.h); 0: unknown. Without css_set_at
+ * each switch is taken for one to another cgroup, without waits_at no delays are counted, and
+ * without one of the next two nobody is known to be kept from a CPU. */
 const volatile __u32 css_set_at;
 const volatile __u32 waits_at;
 const volatile __u32 state_argument;

@@ -78,8 +78,8 @@ void bpf_set_levels(struct bpf_set *set, uint32_t levels);
 bool bpf_set_has_run(const struct bpf_set *set, uint32_t slot, int cpu);
 /* ns that the slot's tasks have waited for CPUs, where it counts delays. */
 uint64_t bpf_set_waited(const struct bpf_set *set, uint32_t slot);
-/* A whole reading: n_roles counts, and where it counts delays, one more, of these. 0; -EAGAIN where the program never let go of the cell meanwhile.
- * The cell's 'turn' says nothing. */
+/* A whole reading: n_roles counts, and where it counts delays, one more, of these. 0; -EAGAIN
+ * where the program never let go of the cell meanwhile. The cell's 'turn' says nothing. */
 int bpf_set_read(const struct bpf_set *set, uint32_t slot, int cpu, struct bpf_cell *out);
 
 #endif

@@ -42,8 +42,8 @@ size_t bpf_slots_for(size_t containers, uint64_t interval_ns);
 int bpf_slots_init(struct bpf_slots *slots, size_t n);
 void bpf_slots_release(struct bpf_slots *slots);
 
-/* 0; -ENOSPC when there is none. *shared: it is told already. Where another slot has the same ID for
- * the same user, whose cgroup must then be gone, that one is no longer told by it. */
+/* 0; -ENOSPC when there is none. *shared: it is told already. Where another slot has the same ID
+ * for the same user, whose cgroup must then be gone, that one is no longer told by it. */
 int bpf_slots_take(struct bpf_slots *slots, const struct bpf_place *place, enum bpf_user user,
                    uint32_t *out, bool *shared);
 /* Its container is closed, for that user. A slot that was left already is ignored. */

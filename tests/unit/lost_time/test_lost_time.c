@@ -249,8 +249,8 @@ static void who_was_seen(void **state)
     assert_false(fake_group(&rig->fake, "victim", GROUP_DELAYS)->open);
 }
 
-/* What was seen is a small part of what it waited, or of one that has ended: by CPU time then; and a
- * delay that was not read is what pressure says. */
+/* What was seen is a small part of what it waited, or of one that has ended: by CPU time then;
+ * and a delay that was not read is what pressure says. */
 static void too_little_was_seen(void **state)
 {
     struct rig *rig = *state;

@@ -70,8 +70,8 @@ int bpf_rig_setup_delays(void **state);
 int bpf_rig_setup_delays_by_task(void **state);
 /* A container where that cgroup is, in which nothing runs; its slot. */
 uint32_t bpf_rig_other(struct bpf_rig *rig);
-/* A new cgroup where memory, or what else a controller of v1 has, can be limited, if it can be here;
- * to be removed. */
+/* A new cgroup where memory, or what else a controller of v1 has, can be limited, if it can be
+ * here; to be removed. */
 bool bpf_rig_controlled(const char *controller, char *out, size_t size);
 /* Into a file that is there. */
 bool bpf_rig_write(const char *path, const char *text);
