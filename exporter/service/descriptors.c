@@ -11,6 +11,9 @@ enum {
     CONTAINERS_PART = 8,
     /* By BPF it takes its directory, and the file with its CPU time as much again. */
     CONTAINERS_PART_BY_BPF = 3,
+    /* What is open whatever the limit: the program with its tables; listeners, clocks, logs, pages. */
+    PROGRAM = 16,
+    REST_BY_BPF = 24,
     CANDIDATES_PART = 32,
     CANDIDATES_MAX = 256,
     CONNECTIONS_PART = 8,
@@ -28,9 +31,9 @@ struct descriptor_shares descriptors_share(size_t limit, size_t containers_max, 
     if (limit == 0)
         return (struct descriptor_shares){containers_max, candidates ? CANDIDATES_MAX : 0, SIZE_MAX,
                                           CONNECTIONS_MAX};
+    size_t own = by_bpf && limit > PROGRAM ? limit - PROGRAM : limit;
     struct descriptor_shares shares = {
-        .containers =
-            part(limit, by_bpf ? CONTAINERS_PART_BY_BPF : CONTAINERS_PART, containers_max),
+        .containers = part(own, by_bpf ? CONTAINERS_PART_BY_BPF : CONTAINERS_PART, containers_max),
         .candidates = candidates ? part(limit, CANDIDATES_PART, CANDIDATES_MAX) : 0,
         .connections = part(limit, CONNECTIONS_PART, CONNECTIONS_MAX),
     };
@@ -38,7 +41,10 @@ struct descriptor_shares descriptors_share(size_t limit, size_t containers_max, 
         shares.containers = 1;
     if (shares.connections == 0)
         shares.connections = 1;
-    size_t others = shares.containers + shares.candidates + 2 * shares.connections;
+    size_t rest = 2 * shares.connections;
+    if (by_bpf && rest < REST_BY_BPF)
+        rest = REST_BY_BPF;
+    size_t others = shares.containers + shares.candidates + rest;
     shares.counters = limit > others ? limit - others : 0;
     return shares;
 }

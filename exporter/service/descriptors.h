@@ -25,14 +25,15 @@ struct descriptor_shares {
  * are any (--containers.all-cgroups), 'by_bpf' whether a program in the kernel counts containers.
  *
  *   connections   an eighth of the limit, up to 256, but at least one
- *   the rest      as much again
- *   containers    an eighth, by BPF a third, up to containers_max, but at least one
+ *   the rest      as much again; by BPF both have at least 24
+ *   containers    an eighth, by BPF a third of what its program leaves (all but 16), up to
+ *                 containers_max, but at least one
  *   candidates    a 32nd, up to 256
  *   counters      what is left
  *
  * Worked: 1024, 512 containers allowed, candidates: 128 connections, 128 containers, 32 candidates,
  * 608 counters, and 128 for the rest;
- * by BPF 341 containers and 395 counters.
+ * by BPF 336 containers and 400 counters.
  */
 struct descriptor_shares descriptors_share(size_t limit, size_t containers_max, bool candidates,
                                            bool by_bpf);

@@ -223,7 +223,7 @@ class Machine(Base):
                         page = exporter.scrape()
                     most = page.get("interference_exporter_containers_limit")
                     by_bpf = page.select("interference_exporter_source_info", source="bpf")
-                    self.assertEqual(most, limit // (3 if by_bpf else 8))
+                    self.assertEqual(most, (limit - 16) // 3 if by_bpf else limit // 8)
                     self.assertGreater(
                         page.get("interference_exporter_containers", state="over_limit"), 0)
                     self.assertRegex(exporter.log(), "file descriptors are enough for")

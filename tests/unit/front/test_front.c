@@ -118,7 +118,7 @@ static void test_start(void **state)
                                          .max_requests = 40,
                                          .max_connections = 256,
                                          .n_routes = 1,
-                                         .routes = {{"/metrics", "metrics", true}},
+                                         .routes = {{"/metrics", "metrics", true, false}},
                                      };
     char bytes[256];
     int len = start_message_write(&message, bytes, sizeof bytes);

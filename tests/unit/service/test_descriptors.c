@@ -51,8 +51,9 @@ static void by_bpf_a_container_takes_its_directory(void **state)
     (void)state;
     check(20000, 4096, false, false, (struct descriptor_shares){2500, 0, 20000 - 2500 - 512, 256});
     check(20000, 4096, false, true, (struct descriptor_shares){4096, 0, 20000 - 4096 - 512, 256});
-    check(20000, 100000, false, true, (struct descriptor_shares){6666, 0, 20000 - 6666 - 512, 256});
-    check(1024, 512, true, true, (struct descriptor_shares){341, 32, 395, 128});
+    check(20000, 100000, false, true, (struct descriptor_shares){6661, 0, 20000 - 6661 - 512, 256});
+    check(1024, 512, true, true, (struct descriptor_shares){336, 32, 400, 128});
+    check(64, 512, false, true, (struct descriptor_shares){16, 0, 24, 8});
     check(0, 512, false, true, (struct descriptor_shares){512, 0, SIZE_MAX, 256});
 }
 
