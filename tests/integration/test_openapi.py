@@ -2,6 +2,7 @@
 """deploy/openapi.yaml is what the documents below /api/v1/ are: recordings that show much, and this machine."""
 import json
 import re
+import signal
 import subprocess
 import tempfile
 import unittest
@@ -65,6 +66,16 @@ class Documents(unittest.TestCase):
                 exporter.wait_tick()
                 answers = dict(self.look(exporter))
         self.assertEqual(answers["status"]["state"]["file"], f"{folder}/state")
+
+    def test_black_box(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with Exporter(f"--blackbox.directory={folder}") as exporter:
+                exporter.wait_tick()
+                exporter.process.send_signal(signal.SIGUSR2)
+                answer = wait_until(lambda: (lambda told: told["files"] and told)(
+                    exporter.json("/api/v1/blackbox")), 15, "a file")
+        jsonschema.Draft202012Validator(schema("blackbox")).validate(answer)
+        self.assertEqual(answer["directory"], folder)
 
     def test_arguments(self):
         with Exporter("--source=replay", f"--source.replay.file={REPLAY / 'labels.jsonl'}") as exporter:
