@@ -30,6 +30,7 @@ struct handle_row {
 struct resctrl_handle {
     struct resctrl_handle *next, **link;
     bool machine;
+    bool partial;                 /* of the machine's classes some cannot be read */
     struct shared_group **groups; /* one, or those of the machine's classes */
     size_t n_groups, groups_cap;
     struct handle_row *rows;
@@ -269,24 +270,28 @@ static bool has_path(const struct resctrl_handle *handle, const char *path)
     return false;
 }
 
-/* The root group, which must be there, and the classes that are there now. */
+/* The root group, which must be there, and the classes that are there now. One that has gone again
+ * is none; without any other the sum would be too low. */
 static int join_classes(struct resctrl_source *self, struct resctrl_handle *handle)
 {
+    handle->partial = false;
     for (unsigned class = 0; class < self->tree.n_classes; class ++) {
         char path[300];
         int err = mon_tree_class_path(&self->tree, class, path, sizeof path);
         if (!err && !has_path(handle, path))
             err = join(self, handle, path);
+        handle->partial |= err && err != -ENOENT;
         if (err && (class == 0 || err == -ENOMEM))
             return err;
     }
     return self->tree.n_classes ? 0 : -ENOENT;
 }
 
-static void leave_gone(struct resctrl_source *self, struct resctrl_handle *handle)
+/* Also those whose descriptor was called in, to be opened again. */
+static void leave_closed(struct resctrl_source *self, struct resctrl_handle *handle)
 {
     for (size_t i = handle->n_groups; i-- > 0;)
-        if (handle->groups[i]->group.gone) {
+        if (handle->groups[i]->group.gone || handle->groups[i]->group.fd < 0) {
             leave_group(self, handle->groups[i]);
             handle->groups[i] = handle->groups[--handle->n_groups];
         }
@@ -396,6 +401,7 @@ static int sum_up(struct resctrl_source *self, struct resctrl_handle *handle)
 {
     uint64_t window_ns = 0;
     int result = -ESRCH;
+    bool partial = handle->partial;
     for (size_t i = 0; i < handle->n_rows; i++) {
         handle->rows[i].count[MON_OCCUPANCY_BYTES] = 0;
         handle->rows[i].has = handle->rows[i].lacks = 0;
@@ -405,6 +411,7 @@ static int sum_up(struct resctrl_source *self, struct resctrl_handle *handle)
         int err = read_group(self, handle->groups[g]);
         if (err && g == 0 && !handle->machine)
             return err;
+        partial |= err && err != -ESRCH;
         result = err ? result : 0;
         if (err || group->window_ns == 0) /* gone, or too new */
             continue;
@@ -414,17 +421,14 @@ static int sum_up(struct resctrl_source *self, struct resctrl_handle *handle)
     }
     for (size_t i = 0; i < handle->n_rows; i++) {
         struct handle_row *row = &handle->rows[i];
-        row->present = row->has & ~row->lacks;
+        row->present = partial ? 0 : row->has & ~row->lacks;
         row->enabled_ns += is_timed(row) ? window_ns : 0;
     }
-    return result;
+    return result || window_ns ? result : -ENODATA;
 }
 
-static int give(const struct resctrl_handle *handle, struct reading *out)
+static void give(const struct resctrl_handle *handle, struct reading *out)
 {
-    bool any = false;
-    if (out->cap < handle->n_rows)
-        return -ENOSPC;
     out->n = handle->n_rows;
     for (size_t i = 0; i < handle->n_rows; i++) {
         const struct handle_row *from = &handle->rows[i];
@@ -434,9 +438,7 @@ static int give(const struct resctrl_handle *handle, struct reading *out)
                                    .enabled_ns = from->enabled_ns,
                                    .running_ns = from->enabled_ns};
         memcpy(to->count, from->count, sizeof from->count);
-        any |= from->present != 0;
     }
-    return any ? 0 : -ENODATA;
 }
 
 static int resctrl_read(struct source *source, uint64_t opened, struct reading *out)
@@ -448,7 +450,9 @@ static int resctrl_read(struct source *source, uint64_t opened, struct reading *
     if (out->cap < handle->n_rows)
         return -ENOSPC;
     int err = sum_up(self, handle);
-    return err ? err : give(handle, out);
+    if (!err)
+        give(handle, out);
+    return err;
 }
 
 /* By the clock, so that who asks in the same tick gets the same window. */
@@ -466,7 +470,7 @@ static int resctrl_begin(struct source *source, const struct tick *tick)
     mon_tree_scan(&self->tree);
     for (struct resctrl_handle *handle = self->first; handle; handle = handle->next)
         if (handle->machine) {
-            leave_gone(self, handle);
+            leave_closed(self, handle);
             (void)join_classes(self, handle);
         }
     return 0;

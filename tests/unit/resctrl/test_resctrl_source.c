@@ -326,6 +326,25 @@ static void numbers_that_are_none(void **state)
     }
 }
 
+/* Where the hardware knows only the bytes, too: nothing of before is left standing. */
+static void nothing_is_known(void **state)
+{
+    struct place *p = *state;
+    uint64_t handle;
+    write_group(p, MOUNT, 1, 1);
+    write_number(p, POD, "mon_L3_00", "mbm_total_bytes", 1000);
+    assert_int_equal(open_group(p, GROUP_POD_BANDWIDTH, &handle), 0);
+    settle(p, handle);
+    total_is(p, "1500\n");
+    tick(p, 5);
+    assert_int_equal(read_h(p, handle), 0);
+    assert_int_equal(value(p, 0, ROLE_MBM_TOTAL_BYTES), 500);
+    total_is(p, "Unavailable\n");
+    tick(p, 5);
+    assert_int_equal(read_h(p, handle), 0);
+    assert_int_equal(row(p, 0)->present, 0);
+}
+
 static void remove_file(struct place *p, const char *path)
 {
     char whole[400];
@@ -465,6 +484,42 @@ static void the_machine_is_all_classes(void **state)
     assert_true(has(p, 1 - first, ROLE_MBM_TOTAL_BYTES));
 }
 
+/* A sum without one of the classes is not everybody's, and it is made anew when it can be. */
+static void a_class_that_cannot_be_read(void **state)
+{
+    struct place *p = *state;
+    uint64_t handle;
+    write_group(p, MOUNT, 1000, 0);
+    write_group(p, MOUNT "gold/", 500, 0);
+    assert_int_equal(open_machine(p, &handle), 0);
+    settle(p, handle);
+    p->pool.limit = 2;
+    descriptor_pool_make_room(&p->pool, 1);
+    p->pool.counters = 1;
+    assert_int_equal(p->pool.lent, 1);
+    write_group(p, MOUNT, 1300, 0);
+    write_group(p, MOUNT "gold/", 600, 0);
+    for (int i = 0; i < 4; i++) {
+        tick(p, 5);
+        int err = read_h(p, handle);
+        assert_true(
+            err == -ENODATA || err == -EMFILE ||
+            (err == 0 && !has(p, 0, ROLE_MBM_TOTAL_BYTES) && !has(p, 1, ROLE_MBM_TOTAL_BYTES)));
+    }
+    p->pool.counters = 0;
+    for (int i = 0; i < 3; i++) {
+        tick(p, 5);
+        (void)read_h(p, handle);
+    }
+    write_group(p, MOUNT, 1301, 0);
+    write_group(p, MOUNT "gold/", 602, 0);
+    size_t first = row(p, 0)->cpu == 0 ? 0 : 1;
+    uint64_t before = value(p, first, ROLE_MBM_TOTAL_BYTES);
+    tick(p, 5);
+    assert_int_equal(read_h(p, handle), 0);
+    assert_int_equal(value(p, first, ROLE_MBM_TOTAL_BYTES), before + 3);
+}
+
 /* Where no CPU is known, all domains are one row. */
 static void domains_nobody_knows(void **state)
 {
@@ -540,12 +595,14 @@ int main(void)
         TEST(the_first_window_is_dropped),
         TEST(counters_that_fall_begin_anew),
         TEST(numbers_that_are_none),
+        TEST(nothing_is_known),
         TEST(a_file_that_vanishes),
         TEST(no_links_are_followed),
         TEST(a_group_that_is_removed),
         TEST(sub_numa_clusters),
         TEST(telemetry),
         TEST(the_machine_is_all_classes),
+        TEST(a_class_that_cannot_be_read),
         TEST(domains_nobody_knows),
         TEST(counters_need_the_descriptors),
         TEST(nothing_leaks),
