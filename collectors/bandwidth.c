@@ -244,11 +244,11 @@ static int read_group(struct bandwidth *self, group_handle handle, struct bandwi
         self->status->discarded[DISCARD_READ_ERROR] += err != -ESRCH && err != -EMFILE;
         return err;
     }
-    self->readings = true;
     bandwidth_series_begin(series);
     for (size_t i = 0; i < window.after->n; i++) {
         bandwidth_row_make(&window, i, &row);
         bandwidth_series_add(series, &row);
+        self->readings |= row.known != 0;
         self->status->discarded[DISCARD_RESET] +=
             !(row.known >> MON_TOTAL_BYTES & 1) && (series->seen >> MON_TOTAL_BYTES & 1);
     }
@@ -286,14 +286,15 @@ static void read_node(struct bandwidth *self)
 {
     struct group_window window;
     struct bandwidth_row row;
-    if (!self->node || source_set_read(self->env.sources, self->node, &window) != 0)
+    int err = self->node ? source_set_read(self->env.sources, self->node, &window) : -ENODATA;
+    if (err == -ENODATA)
         return;
-    self->readings = true;
     for (int i = 0; i < SOCKETS; i++)
-        bandwidth_series_begin(&self->sockets[i]);
-    for (size_t i = 0; i < window.after->n; i++) {
+        err ? bandwidth_series_clear(&self->sockets[i]) : bandwidth_series_begin(&self->sockets[i]);
+    for (size_t i = 0; !err && i < window.after->n; i++) {
         bandwidth_row_make(&window, i, &row);
         bandwidth_series_add(&self->sockets[socket_of(self, row.cpu)], &row);
+        self->readings |= row.known != 0;
     }
     for (int i = 0; i < SOCKETS; i++) {
         bandwidth_series_show(&self->sockets[i]);

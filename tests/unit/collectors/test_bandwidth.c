@@ -195,6 +195,10 @@ static void sockets(void **state)
     assert_value(rig_value_of(rig, NODE, "socket=\"0\"", LOCAL), 900);
     assert_value(rig_value_of(rig, NODE, "socket=\"1\"", TOTAL), 50);
     assert_value(rig_value(rig, "interference_node_llc_occupancy_bytes", "socket=\"1\""), 2);
+    node->read_error = -ESRCH; /* it is unmounted */
+    rig_tick(rig);
+    assert_true(isnan(rig_value(rig, "interference_node_llc_occupancy_bytes", "socket=\"1\"")));
+    assert_value(rig_value_of(rig, NODE, "socket=\"1\"", TOTAL), 50);
 }
 
 static void groups_come_and_go(void **state)
