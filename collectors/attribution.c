@@ -195,7 +195,8 @@ static void look_elsewhere(struct attribution *self)
 }
 
 /* Monitoring groups came, or are gone: what was learned of the other activity says nothing of this
- * one, and every node begins anew. */
+ * one, and every node begins anew, but for what is calm, and what this activity was before a
+ * restart. */
 static void change_activity(struct attribution *self)
 {
     struct attribution_context *in = &self->in;
@@ -208,9 +209,7 @@ static void change_activity(struct attribution *self)
     for (in->nodes.n = 0; in->nodes.n < n; in->nodes.n++) {
         struct attribution_node **node = &in->node[in->nodes.n];
         int number = (*node)->number;
-        attribution_node_free(*node);
-        *node = NULL;
-        if (attribution_node_new(number, in->traffic, &in->families, NULL, node) != 0) {
+        if (attribution_node_renew(node, in->traffic, &in->families, in->env.state) != 0) {
             log_error(in->env.log, "attribution", "out of memory: NUMA node %d is not watched",
                       number);
             break;

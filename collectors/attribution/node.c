@@ -31,7 +31,7 @@ static const double usual_gain = 1.0 / 30;
 static const char owner[] = "attribution";
 
 struct node_key {
-    char text[32];
+    char text[48];
 };
 
 /* Of the entry for the calm latency, for the pooled slope, and for the ledger. */
@@ -42,7 +42,13 @@ static struct node_key key_of(const struct attribution_node *node, const char *w
     return key;
 }
 
-static const char calm_entry[] = "", pooled_entry[] = " traffic", ledger_entry[] = " ledger";
+static const char calm_entry[] = "", pooled_entry[] = " traffic";
+
+/* What is learned of CPU time says nothing of traffic, nor the other way round. */
+static const char *ledger_entry(const struct attribution_node *node)
+{
+    return node->ledger.waiting_grows ? " ledger" : " ledger by traffic";
+}
 
 static void calm_keep_all(struct attribution_node *node, struct state_fields *fields)
 {
@@ -62,7 +68,7 @@ static void restore(struct attribution_node *node, struct state *state)
             node->calm_kept_ns = 0;
         }
     }
-    if (!state_claim(state, owner, key_of(node, ledger_entry).text, &fields))
+    if (!state_claim(state, owner, key_of(node, ledger_entry(node)).text, &fields))
         return;
     ledger_keep(&node->ledger, &fields);
     if (!state_fits(&fields))
@@ -88,7 +94,7 @@ void attribution_node_save(struct attribution_node *node, struct state_writer *o
     state_entry_begin(out, owner, key_of(node, calm_entry).text);
     calm_keep_all(node, &out->fields);
     state_entry_end(out);
-    state_entry_begin(out, owner, key_of(node, ledger_entry).text);
+    state_entry_begin(out, owner, key_of(node, ledger_entry(node)).text);
     ledger_keep(&node->ledger, &out->fields);
     state_entry_end(out);
     if (!node->pooled)
@@ -105,7 +111,8 @@ struct column_key {
 static struct column_key column_key_of(const struct attribution_node *node, const char *workload)
 {
     struct column_key key;
-    snprintf(key.text, sizeof key.text, "%s workload %s", key_of(node, calm_entry).text, workload);
+    snprintf(key.text, sizeof key.text, "%s workload %s",
+             key_of(node, node->ledger.waiting_grows ? calm_entry : pooled_entry).text, workload);
     return key;
 }
 
@@ -188,6 +195,22 @@ void attribution_node_free(struct attribution_node *node)
     free(node->seats);
     free(node->pooled);
     free(node);
+}
+
+int attribution_node_renew(struct attribution_node **node, bool traffic,
+                           const struct attribution_families *families, struct state *state)
+{
+    const int number = (*node)->number;
+    const struct hour_percentile hour = (*node)->hour;
+    const double calm_kept_ns = (*node)->calm_kept_ns;
+    attribution_node_free(*node); /* its series are in the way */
+    *node = NULL;
+    int err = attribution_node_new(number, traffic, families, state, node);
+    if (err)
+        return err;
+    (*node)->hour = hour;
+    (*node)->calm_kept_ns = calm_kept_ns;
+    return 0;
 }
 
 static const struct attribution_seat no_seat = {.workload = -1, .rate = NAN, .reads = NAN};

@@ -22,6 +22,7 @@ void moved_init(struct moved *moved, struct attribution_context *in)
     /* A recording has all groups that it is asked for, and says nothing of them. */
     moved->wanted = source_set_check(in->env.sources, SCOPE_CGROUP, GROUP_BANDWIDTH, &why) &&
                     why.words[0] != '\0';
+    moved->uncovered = UNCOVERED - COVERS; /* whose they are is not known yet */
     if (source_set_check(in->env.sources, SCOPE_MACHINE, GROUP_BANDWIDTH, &why))
         (void)source_set_open(in->env.sources, &scope, GROUP_BANDWIDTH, &moved->machine, &why);
 }

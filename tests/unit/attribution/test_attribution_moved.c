@@ -16,6 +16,7 @@
 
 #include "collectors/attribution/lane.h"
 #include "collectors/table.h"
+#include "exporter/state/state.h"
 #include "tests/unit/support/interference_rig.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -226,6 +227,70 @@ static void groups_come_and_go(void **state)
     assert_true(rig_value(rig, READINGS, "") >= 1);
 }
 
+static const struct state_identity here = {.boot_id = "boot"};
+
+static struct state *saved(struct rig *rig)
+{
+    static uint8_t room[1 << 16];
+    struct state_writer writer;
+    struct state *state;
+    char why[128];
+    state_write_begin(&writer, room, sizeof room, &here, rig->tick.mono_ns);
+    rig->ops->save(rig->collector, &writer);
+    size_t len = state_write_end(&writer);
+    assert_true(len <= sizeof room);
+    state_seal(room, len);
+    uint8_t *bytes = malloc(len);
+    memcpy(bytes, room, len);
+    assert_int_equal(state_parse(bytes, len, &here, rig->tick.mono_ns, &state, why, sizeof why), 0);
+    return state;
+}
+
+/* Groups of some, not of most: after a restart it is by CPU time again before long, and knows what
+ * it knew by CPU time. */
+static void a_restart_where_few_have_groups(void **state)
+{
+    struct rig *before = *state;
+    verdict_set(&before->fake.check, REASON_OK, "groups of 1 pod");
+    static struct rig after;
+    interference_container(before, "bystander");
+    interference_container(before, "hog");
+    for (int i = 0; i < 800; i++) {
+        bool on = i >= 500;
+        interference_run(before, "bystander", 2, 0.2);
+        interference_run(before, "hog", 1, on ? 1 : 0);
+        tick(before, 100 * (on ? 1.26 : 1) * interference_noise(0.015));
+    }
+    assert_false(by_traffic(before));
+    assert_true(is_named(before, "container=\"hog\""));
+    struct state *kept = saved(before);
+    rig_init(&after, &attribution_collector);
+    after.fake.lacks = before->fake.lacks;
+    after.facts.machine = before->facts.machine;
+    const struct source_thread thread = {.key = "p0", .kind = "probe", .tid = 1, .cpu = 0};
+    assert_int_equal(inventory_add_thread(&after.inventory, &thread), 0);
+    interference_clocks(&after, "host");
+    after.tick = before->tick;
+    after.env.state = kept;
+    verdict_set(&after.fake.check, REASON_OK, "groups of 1 pod");
+    rig_start(&after);
+    interference_container(&after, "hog");
+    make(&after, "few");
+    bool was_by_traffic = false;
+    for (int i = 0; i < 40; i++) {
+        interference_run(&after, "hog", 1, 1);
+        group_of(&after, "hog", GROUP_BANDWIDTH)->read_error = -ESRCH;
+        use(&after, "few", 2, 0.01, 1e5);
+        tick(&after, 126 * interference_noise(0.015));
+        was_by_traffic |= by_traffic(&after);
+    }
+    assert_true(was_by_traffic);
+    assert_false(by_traffic(&after));
+    assert_true(is_named(&after, "container=\"hog\""));
+    rig_release(&after);
+    state_free(kept);
+}
+
 #define TEST(name)                                                                                 \
     cmocka_unit_test_setup_teardown(name, interference_setup_with_groups, rig_teardown)
 
@@ -234,7 +299,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_hog_that_never_sleeps), TEST(who_would_frame_another),
         TEST(a_pod_with_one_group),    TEST(the_host),
-        TEST(groups_come_and_go),
+        TEST(groups_come_and_go),      TEST(a_restart_where_few_have_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
