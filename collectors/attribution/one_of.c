@@ -1,13 +1,17 @@
 #include "collectors/attribution/one_of.h"
-#include "collectors/attribution/readings.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "collectors/attribution/episodes.h"
+#include "collectors/attribution/readings.h"
 
 static const double explained = 0.8, one_alone = 0.95, least_share = 0.08;
 static const double least_effect = 0.06, kept_effect = 0.02;
 /* What a jump does to the latency goes with its size only about. */
 static const double in_proportion = 0.3;
+/* What one episode may count. */
+static const double most_factor = 6.6;
 
 void one_of_add(struct one_of *m, uint32_t workload, double factor, double weight, double size)
 {
@@ -64,7 +68,8 @@ static bool is_sure(struct ledger *ledger, const struct ledger_group *g)
         struct ledger_workload *w = &ledger->at[g->workload[i]];
         if ((double)g->share[i] < one_alone)
             continue;
-        w->evidence = fmaxf(w->evidence, (float)ledger_evidence(w, (double)g->share[i]));
+        double evidence = ledger_evidence(w, (double)g->share[i]);
+        w->evidence = fmaxf(w->evidence, (float)fmin(most_evidence, evidence));
         return true;
     }
     return false;
@@ -94,7 +99,8 @@ static double factor_of(const struct ledger_group *g, unsigned member,
     double whole = (double)g->effect, active = (double)g->active[member];
     double expected = active > 0 ? whole * fmin(1, fabs((double)e->size) / active) : 0;
     double error = hypot(news->se, in_proportion * whole);
-    return expected * (2 * news->effect - expected) / (2 * error * error);
+    double factor = expected * (2 * news->effect - expected) / (2 * error * error);
+    return fmin(most_factor, fmax(-most_factor, factor));
 }
 
 void one_of_learn(struct ledger *ledger, const struct ledger_episode *episode,

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "collectors/attribution/ledger.h"
+#include "collectors/attribution/one_of.h"
 #include "collectors/attribution/onset.h"
 #include "collectors/attribution/outside.h"
 #include "collectors/attribution/readings.h"
@@ -253,6 +254,32 @@ static void it_is_the_one_who_goes_on(void **state)
     assert_false(anybody_else(node, A));
     run(node, 3600, 0.26);
     assert_true(of(node, A)->named);
+    node_free(node);
+}
+
+/* However much more happens with one of them than with all: that is as sure as anybody can be. */
+static void one_of_them_beyond_doubt(void **state)
+{
+    (void)state;
+    struct node *node = node_new(5, 0.02);
+    struct ledger *ledger = &node->ledger;
+    for (unsigned times = 0; times < 2; times++) {
+        const struct one_of_news much = {.alone = true, .effect = times ? 3 : 0.4, .se = 0.01};
+        const struct ledger_episode episode = {.workload = A, .size = 1, .jump[0].at = 9};
+        ledger->n_groups = 1;
+        ledger->group[0] = (struct ledger_group){.n = 2,
+                                                 .workload = {A, B},
+                                                 .share = {0.5F, 0.5F},
+                                                 .active = {1, 1},
+                                                 .effect = 0.1F,
+                                                 .made = 1};
+        ledger->at[A].evidence = 0;
+        one_of_learn(ledger, &episode, &much);
+        assert_int_equal(ledger->n_groups, 0);
+        double probability = ledger_probability(of(node, A), (double)of(node, A)->evidence);
+        assert_true(probability > 0.95 && probability < 1);
+        assert_true(of(node, A)->evidence <= 8);
+    }
     node_free(node);
 }
 
@@ -583,6 +610,7 @@ int main(void)
         cmocka_unit_test(of_two_that_start_together_it_is_one),
         cmocka_unit_test(what_others_found_is_a_beginning),
         cmocka_unit_test(it_is_the_one_who_goes_on),
+        cmocka_unit_test(one_of_them_beyond_doubt),
         cmocka_unit_test(steps_from_outside_are_counted),
         cmocka_unit_test(who_waits_is_no_cause),
         cmocka_unit_test(the_host_explains_too),
