@@ -180,6 +180,16 @@ static void share_pods(const struct moved *moved, const struct lanes *lanes)
     }
 }
 
+/* Groups are read together: who has no reading in such a tick did not do as much as before. */
+static void leave_unread(const struct lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->n; i++) {
+        struct attribution_lane *lane = lanes_at(lanes, i);
+        if (lane)
+            lane->moved.known &= lane->moved.read;
+    }
+}
+
 static void add_up(struct moved *moved, const struct lanes *lanes)
 {
     memset(moved->containers, 0, sizeof moved->containers);
@@ -217,6 +227,8 @@ bool moved_read(struct moved *moved, const struct lanes *lanes)
         struct attribution_lane *lane = lanes_at(lanes, i);
         struct activity lines;
         int err = lane ? read_lines(moved, lane->moved.handle, &lines) : -ENODATA;
+        if (lane)
+            lane->moved.read = err == 0;
         if (err == -ENODATA)
             continue;
         if (!err)
@@ -237,6 +249,7 @@ bool moved_read(struct moved *moved, const struct lanes *lanes)
         moved->wanted = false;
     if (!any)
         return false;
+    leave_unread(lanes);
     share_pods(moved, lanes);
     add_up(moved, lanes);
     judge(moved, lanes);

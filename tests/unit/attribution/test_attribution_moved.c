@@ -51,14 +51,14 @@ static void use(struct rig *rig, const char *name, int cpu, double cpus, double 
     adds(group_of(rig, "host", GROUP_BANDWIDTH), lines);
 }
 
-/* Groups are read in every fifth tick only. */
+/* Groups are read in every fifth tick only; who has nothing present gives no reading. */
 static void tick(struct rig *rig, double latency_ns)
 {
     bool due = (rig->tick.number + 1) % PERIOD == 0;
     for (size_t i = 0; i < rig->fake.n_groups; i++) {
         struct fake_group *group = &rig->fake.groups[i];
         if (group->group == GROUP_BANDWIDTH || group->group == GROUP_POD_BANDWIDTH)
-            group->no_reading = !due;
+            group->no_reading = !due || group->present == 0;
     }
     interference_burst(rig, 0, latency_ns);
     assert_int_equal(rig_tick(rig), 0);
@@ -167,6 +167,14 @@ static void a_pod_with_one_group(void **state)
     const struct attribution_node *node = in->node[0];
     assert_true(fabs(node->seats[0].rate - 3e7) < 1e5);
     assert_true(fabs(node->seats[1].rate - 1e7) < 1e5);
+    for (uint64_t i = 0; i < 3 * PERIOD; i++) {
+        interference_run(rig, "worker", 1, 0.9);
+        interference_run(rig, "sidecar", 2, 0.3);
+        adds(group_of(rig, "sidecar", GROUP_POD_BANDWIDTH), 4e7);
+        fake_group(&rig->fake, "worker", GROUP_POD_BANDWIDTH)->present = 0;
+        tick(rig, 100 * interference_noise(0.015));
+    }
+    assert_true(isnan(node->seats[0].rate)); /* what it moved before is not what it moves */
 }
 
 /* What the containers do not move somebody else does, who is not monitored. */
