@@ -92,8 +92,8 @@ struct attribution_node {
  * NULL. */
 int attribution_node_new(int number, bool traffic, const struct attribution_families *families,
                          struct state *state, struct attribution_node **out);
-/* Another in its place, to whom activity is something else; what is calm, which is of latency, stays.
- * 0; -ENOMEM with NULL in *node. */
+/* Another in its place, to whom activity is something else; what is calm, which is of latency,
+ * stays. 0; -ENOMEM with NULL in *node. */
 int attribution_node_renew(struct attribution_node **node, bool traffic,
                            const struct attribution_families *families, struct state *state);
 /* Accepts NULL. */
