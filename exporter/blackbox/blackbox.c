@@ -18,6 +18,7 @@
 #include "exporter/blackbox/pack.h"
 #include "exporter/blackbox/scribe.h"
 #include "exporter/service/channel.h"
+#include "exporter/service/descriptors.h"
 
 /* Containers that came and went while there was no room: more than that, and it is over. */
 enum { EVENTS_BYTES = 4 << 20 };
@@ -51,28 +52,11 @@ const char *blackbox_why_name(enum blackbox_why why)
 
 /* ---- the fork ---- */
 
-static int compare_fds(const void *a, const void *b)
-{
-    return *(const int *)a - *(const int *)b;
-}
-
-/* What the reader holds is none of the scribe's business, and would stay open behind its back. */
-static void close_all_but(int *keep, size_t n)
-{
-    unsigned from = STDERR_FILENO + 1;
-    qsort(keep, n, sizeof *keep, compare_fds);
-    for (size_t i = 0; i < n; i++) {
-        if ((unsigned)keep[i] > from)
-            close_range(from, (unsigned)keep[i] - 1, 0);
-        from = (unsigned)keep[i] + 1;
-    }
-    close_range(from, ~0u, 0);
-}
-
 static int run_scribe(const struct blackbox *blackbox, pid_t reader, int channel)
 {
     int keep[] = {channel, blackbox->wake};
-    close_all_but(keep, sizeof keep / sizeof *keep);
+    /* What the reader holds is none of the scribe's business, and would stay open behind its back. */
+    descriptors_close_all_but(keep, sizeof keep / sizeof *keep);
     const struct scribe_config config = {.reader = reader,
                                          .channel = channel,
                                          .wake = blackbox->wake,

@@ -14,6 +14,7 @@
 #include "exporter/front/message.h"
 #include "exporter/front/tally.h"
 #include "exporter/service/channel.h"
+#include "exporter/service/descriptors.h"
 
 enum { START_TIMEOUT_MS = 10000 };
 
@@ -36,12 +37,13 @@ static void close_ends(const int ends[2])
             close(ends[i]);
 }
 
-/* In the child: only the keeper's ends stay open. */
+/* In the child: only the keeper's ends stay open. Whatever else the reader has, such as a way to
+ * whoever writes for it, is nothing that strangers may talk to. */
 static int run_keeper(const char *web_config_file, const struct log *log, struct tally *tally,
                       pid_t reader, const int control[2], const int requests[2])
 {
-    close(control[0]);
-    close(requests[0]);
+    int keep[] = {control[1], requests[1], log->fd};
+    descriptors_close_all_but(keep, sizeof keep / sizeof *keep);
     const struct keeper_config config = {.reader = reader,
                                          .control = control[1],
                                          .desk = requests[1],

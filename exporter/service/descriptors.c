@@ -1,7 +1,9 @@
 #include "exporter/service/descriptors.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -65,6 +67,33 @@ static void widen_table(rlim_t limit)
     int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, (int)(limit < wide ? limit : wide) - 1);
     if (fd >= 0)
         close(fd);
+}
+
+static int compare_fds(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+static void close_from(int from, int to)
+{
+    enum { FEW = 1024 };
+    if (from > to || close_range((unsigned)from, (unsigned)to, 0) == 0)
+        return;
+    for (; from <= to && from < FEW; from++) /* before Linux 5.9 */
+        close(from);
+}
+
+void descriptors_close_all_but(int *keep, size_t n)
+{
+    int from = STDERR_FILENO + 1;
+    qsort(keep, n, sizeof *keep, compare_fds);
+    for (size_t i = 0; i < n; i++) {
+        if (keep[i] < from)
+            continue;
+        close_from(from, keep[i] - 1);
+        from = keep[i] + 1;
+    }
+    close_from(from, INT_MAX);
 }
 
 size_t descriptors_raise_limit(void)

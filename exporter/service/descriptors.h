@@ -46,4 +46,8 @@ size_t descriptors_limit(void);
  * outgrow their table, so it is made wide here. */
 size_t descriptors_raise_limit(void);
 
+/* For a process that was just forked: of what is open beyond the standard three, 'keep' stays (it
+ * is sorted). */
+void descriptors_close_all_but(int *keep, size_t n);
+
 #endif

@@ -65,6 +65,10 @@ class Processes(unittest.TestCase):
         """deploy/governor.md: the writer no network, the decider nothing to write with."""
         sockets = [target for target, _, _ in self.opened(self.writer.pid) if target.startswith("socket:")]
         self.assertEqual(len(sockets), 1, sockets)  # to the decider; systemd's would be another one
+        own = {target for target, _, _ in self.opened(self.decider) if target.startswith("socket:")}
+        self.assertGreaterEqual(len(own), 3, own)  # to the writer, and two to the server's keeper
+        for pid in (self.keeper, self.server):  # strangers talk to it: it has no way to the writer
+            self.assertEqual(own & {target for target, _, _ in self.opened(pid)}, set())
         files = [target for target, mode, writes in self.opened(self.decider)
                  if writes and stat.S_ISREG(mode) and not target.startswith("/memfd:")]
         self.assertEqual(files, [])
