@@ -167,6 +167,24 @@ struct lets {
     pid_t child; /* the only one that kill() reaches; 0: not looked at */
 };
 
+/* Not those that make a file send signals: of user 0 they would reach every process. */
+static int allow_fcntl(scmp_filter_ctx filter)
+{
+    static const unsigned commands[] = {
+        F_DUPFD,  F_GETFD,     F_SETFD,     F_GETFL,         F_SETFL,     F_GETLK,    F_SETLK,
+        F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_DUPFD_CLOEXEC, F_ADD_SEALS, F_GET_SEALS};
+    int err = 0;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands && !err; i++) {
+        const struct scmp_arg_cmp command = {/* the kernel looks at no more of it */
+                                             .arg = 1,
+                                             .op = SCMP_CMP_MASKED_EQ,
+                                             .datum_a = UINT32_MAX,
+                                             .datum_b = commands[i]};
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, command);
+    }
+    return err;
+}
+
 static int allow(scmp_filter_ctx filter, const char *word, size_t len, struct lets lets)
 {
     char name[64];
@@ -188,6 +206,8 @@ static int allow(scmp_filter_ctx filter, const char *word, size_t len, struct le
     int err;
     if (number == SCMP_SYS(openat) && !lets.write)
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, reads);
+    else if (number == SCMP_SYS(fcntl))
+        err = allow_fcntl(filter);
     else if (number == SCMP_SYS(ioctl))
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, asks);
     else if (number == SCMP_SYS(tgkill)) /* abort(); a child's ends by its last resort, a fault */

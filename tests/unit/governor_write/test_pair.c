@@ -83,6 +83,22 @@ static int try_limits(void)
     return (int)syscall(SYS_prlimit64, getppid(), 7, NULL, NULL);
 }
 
+/* Of user 0 it would reach whoever it names. */
+static int try_signal_by_file(void)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
+        ends[0] = memfd_create("page", MFD_CLOEXEC); /* whose owner may be set, too */
+    struct f_owner_ex owner = {F_OWNER_PID, getppid()};
+    return ends[0] >= 0 && fcntl(ends[0], F_SETOWN, getppid()) == -1 &&
+                   fcntl(ends[0], F_SETOWN_EX, &owner) == -1 &&
+                   fcntl(ends[0], F_SETSIG, SIGTERM) == -1 &&
+                   syscall(SYS_fcntl, ends[0], F_SETOWN | UINT64_C(1) << 40, getppid()) == -1 &&
+                   fcntl(ends[0], F_GETFL) != -1
+               ? -1
+               : 0;
+}
+
 static int try_listen(void)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -91,9 +107,10 @@ static int try_listen(void)
 
 static void test_the_decider(void **state)
 {
-    static int (*const tries[])(void) = {
-        try_write,  try_truncate, try_make, try_remove, try_change_mode, try_affinity,   try_memory,
-        try_limits, try_listen,   try_exec, try_fork,   try_kill,        try_thread_kill};
+    static int (*const tries[])(void) = {try_write,       try_truncate,      try_make,   try_remove,
+                                         try_change_mode, try_affinity,      try_memory, try_limits,
+                                         try_listen,      try_exec,          try_fork,   try_kill,
+                                         try_thread_kill, try_signal_by_file};
     struct governor_rig rig;
     (void)state;
     if (!confine_supported())
