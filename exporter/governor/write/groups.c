@@ -86,12 +86,14 @@ static int write_group(struct writer *writer, int root, const struct order *orde
     bool own = rules_group(name, &mask, &percent);
     bool may = false;
     snprintf(number, sizeof number, "%.*s", (int)strcspn(text, "\n"), text);
+    bool alone = strlen(text) == strlen(number) + 1; /* the kernel takes a list, too */
     if (strcmp(order->of.file.name, "schemata") == 0)
         may =
             own && may_be_group(writer, root, mask, percent) && rules_schemata(text, mask, percent);
     else if (strcmp(order->of.file.name, "tasks") == 0)
         may =
-            rules_number(number, 10, INT32_MAX, &tid) && tid > 0 && is_free(writer, (int)tid) &&
+            alone && rules_number(number, 10, INT32_MAX, &tid) && tid > 0 &&
+            is_free(writer, (int)tid) &&
             (!own || (may_be_group(writer, root, mask, percent) && is_allocated(writer, (int)tid)));
     if (!may)
         return ORDER_REFUSED;
