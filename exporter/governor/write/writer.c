@@ -90,11 +90,55 @@ static bool is_claim(const struct writer *writer, const struct claim *claim)
             claim->tid_claimed) <= INT64_MAX;
 }
 
+/* Whether what was set, or was before that, is still there, and not what it had at first. */
+static bool is_ours(const struct writer *writer, const struct claim *claim, int directory)
+{
+    char now[CLAIM_TEXT_MAX];
+    uint64_t period_us;
+    struct rules_quota original, found, set = {0}, from = {0};
+    cpu_set_t cpus, kept;
+    if (claim->knob == KNOB_AFFINITY)
+        return look_is_thread(writer, claim) && look_cpus(writer, claim->tid, &cpus) == 0 &&
+               ((rules_cpus(claim->set, &kept) && CPU_EQUAL(&cpus, &kept)) ||
+                (strcmp(claim->from, claim->original) != 0 && rules_cpus(claim->from, &kept) &&
+                 CPU_EQUAL(&cpus, &kept)));
+    if (claim->knob != KNOB_CPU || look_quota(writer, directory, now, &period_us))
+        return false; /* groups have their claims in their names, and go with the last one */
+    rules_quota(writer->config.version, claim->original, &original);
+    rules_quota(writer->config.version, now, &found);
+    rules_quota(writer->config.version, claim->set, &set);
+    rules_quota(writer->config.version, claim->from, &from);
+    return !found.unlimited && found.us != original.us &&
+           (found.us == set.us || (from.len > 0 && found.us == from.us));
+}
+
+static bool is_held(const struct writer *writer, const struct claim *claim)
+{
+    if (!claim->set[0])
+        return false;
+    int directory = look_open(writer, claim);
+    bool ours = directory >= 0 && is_ours(writer, claim, directory);
+    if (directory >= 0)
+        close(directory);
+    return ours;
+}
+
+static bool is_claimed(const struct writer *writer, const struct claim *asked)
+{
+    for (size_t i = 0; i < writer->n; i++) {
+        const struct claim *claim = &writer->claims[i];
+        if (claim->knob == asked->knob && claim->dev == asked->dev && claim->ino == asked->ino &&
+            claim->tid == asked->tid && claim->tid_start == asked->tid_start)
+            return true;
+    }
+    return false;
+}
+
 static int take_claim(struct writer *writer, const struct claim *asked)
 {
     struct claim *claim = &writer->claims[writer->n];
     struct held held = {0};
-    if (writer->n == CLAIMS_MAX || !is_claim(writer, asked))
+    if (writer->n == CLAIMS_MAX || !is_claim(writer, asked) || is_claimed(writer, asked))
         return ORDER_REFUSED;
     int err = check_original(writer, asked, &held);
     if (err)
@@ -109,56 +153,11 @@ static int take_claim(struct writer *writer, const struct claim *asked)
     return 0;
 }
 
-/* ---- what was set ---- */
-
-static const char *find_cpus(const struct writer *writer, const struct claim *claim)
-{
-    const char *const texts[] = {claim->original, claim->set, claim->from};
-    cpu_set_t now, cpus;
-    if (!look_is_thread(writer, claim) || look_cpus(writer, claim->tid, &now))
-        return NULL;
-    for (size_t i = 0; i < 3; i++)
-        if (rules_cpus(texts[i], &cpus) && CPU_EQUAL(&cpus, &now))
-            return i > 0 ? texts[i] : NULL;
-    return NULL;
-}
-
-static const char *find_quota(const struct writer *writer, const struct claim *claim)
-{
-    const char *const texts[] = {claim->original, claim->set, claim->from};
-    char now[CLAIM_TEXT_MAX];
-    uint64_t period_us;
-    struct rules_quota found, quota;
-    int directory = look_open(writer, claim);
-    if (directory < 0)
-        return NULL;
-    int err = look_quota(writer, directory, now, &period_us);
-    close(directory);
-    if (err || !rules_quota(writer->config.version, now, &found))
-        return NULL;
-    for (size_t i = 0; i < 3; i++)
-        if (rules_quota(writer->config.version, texts[i], &quota) && quota.us == found.us &&
-            quota.unlimited == found.unlimited)
-            return i > 0 ? texts[i] : NULL;
-    return NULL;
-}
-
-/* Which of the texts of the last change is there now, and not what it had at first; NULL: neither.
- * Whoever forgot that would leave it for ever. Groups have theirs in their names. */
-static const char *find_ours(const struct writer *writer, const struct claim *claim)
-{
-    if (!claim->set[0])
-        return NULL;
-    return claim->knob == KNOB_CPU        ? find_quota(writer, claim)
-           : claim->knob == KNOB_AFFINITY ? find_cpus(writer, claim)
-                                          : NULL;
-}
-
 static int adopt(struct writer *writer, const struct claim *asked)
 {
     struct claim *claim = find(writer, asked->id), adopted;
     struct held held = {0};
-    if (!claim || find_ours(writer, claim))
+    if (!claim || is_held(writer, claim)) /* what was set is nobody's new original */
         return ORDER_REFUSED;
     adopted = *claim;
     memcpy(adopted.original, asked->original, sizeof adopted.original);
@@ -216,28 +215,29 @@ static int intend(struct writer *writer, const struct order *order)
     const char *from = order->of.change.from, *to = order->of.change.to;
     struct claim *claim = find(writer, order->of.change.claim), before;
     if (!claim || !rules_text(from, CLAIM_TEXT_MAX) || !rules_text(to, CLAIM_TEXT_MAX) ||
+        (strcmp(from, claim->original) != 0 && strcmp(from, claim->set) != 0 &&
+         strcmp(from, claim->from) != 0) ||
         !may_become(writer, claim, to))
-        return ORDER_REFUSED;
-    const char *ours = find_ours(writer, claim);
-    if (ours ? strcmp(from, ours) != 0
-             : strcmp(from, claim->original) != 0 && strcmp(from, claim->set) != 0 &&
-                   strcmp(from, claim->from) != 0)
         return ORDER_REFUSED;
     before = *claim;
     snprintf(claim->from, sizeof claim->from, "%s", from);
     snprintf(claim->set, sizeof claim->set, "%s", to);
-    int err = ledger_intend(&writer->ledger, claim);
+    /* Who announces two without a write between would have what is there taken for another's. */
+    bool forgets = is_held(writer, &before) && !is_held(writer, claim);
+    int err = forgets ? ORDER_REFUSED : ledger_intend(&writer->ledger, claim);
     if (err)
         *claim = before;
     return err;
 }
+
+/* ---- giving back ---- */
 
 static int release(struct writer *writer, uint64_t id)
 {
     const struct claim *claim = find(writer, id);
     if (!claim)
         return ORDER_REFUSED;
-    if (!held_of(writer, claim)->given_back && find_ours(writer, claim))
+    if (!held_of(writer, claim)->given_back && is_held(writer, claim))
         return -EBUSY;
     size_t at = (size_t)(claim - writer->claims);
     int err = ledger_release(&writer->ledger, id); /* a file that is made anew has it up to then */
@@ -261,6 +261,23 @@ static bool is_parent_s(const struct writer *writer, int directory, double cores
         close(parent);
     return writer->config.version == 1 && read && rules_quota(1, text, &quota) &&
            fabs(look_cores(&quota, period_us) - cores) < 1e-4;
+}
+
+/* What is there was there at first, or is by an order: somebody else's is never overwritten. */
+static bool is_known(const struct writer *writer, const struct claim *claim, int directory)
+{
+    const char *const texts[] = {claim->original, claim->set, claim->from};
+    char now[CLAIM_TEXT_MAX];
+    uint64_t period_us;
+    struct rules_quota found, known;
+    if (look_quota(writer, directory, now, &period_us) ||
+        !rules_quota(writer->config.version, now, &found))
+        return false;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (rules_quota(writer->config.version, texts[i], &known) && known.us == found.us &&
+            known.unlimited == found.unlimited)
+            return true;
+    return false;
 }
 
 /* Of 'now' in the file: what was intended, what there was, or as much of that as the file takes. */
@@ -304,20 +321,22 @@ static int write_quota(struct writer *writer, const struct claim *claim, const s
 {
     bool first = writer->config.version == 1, back = held_of(writer, claim)->given_back;
     const char *name = order->of.file.name;
+    size_t len = strcspn(order->of.file.text, "\n");
     char text[CLAIM_TEXT_MAX];
-    snprintf(text, sizeof text, "%.*s", (int)strcspn(order->of.file.text, "\n"),
-             order->of.file.text);
+    if (len >= sizeof text || strcmp(order->of.file.text + len, "\n") != 0)
+        return ORDER_REFUSED;
+    memcpy(text, order->of.file.text, len);
+    text[len] = '\0';
     int directory = look_open(writer, claim);
     if (directory < 0)
         return directory;
     bool may = false;
     if (strcmp(name, first ? "cpu.cfs_quota_us" : "cpu.max") == 0)
-        may = may_be_quota(writer, claim, directory, text, &back);
+        may = is_known(writer, claim, directory) &&
+              may_be_quota(writer, claim, directory, text, &back);
     else if (strcmp(name, first ? "cpu.cfs_burst_us" : "cpu.max.burst") == 0)
         may = may_be_burst(writer, claim, directory, text);
-    strcat(text, "\n");
-    may = may && strcmp(text, order->of.file.text) == 0;
-    int err = may ? writer_write(writer, directory, name, text) : ORDER_REFUSED;
+    int err = may ? writer_write(writer, directory, name, order->of.file.text) : ORDER_REFUSED;
     if (!err)
         held_of(writer, claim)->given_back = back;
     close(directory);

@@ -414,6 +414,8 @@ static void test_writes_that_were_not_announced(void **state)
         {WORKER, "cgroup.procs", "1\n"},
         {WORKER, "../cpu.max", "150000 100000\n"},
         {WORKER, "", "150000 100000\n"},
+        {WORKER, "cpu.max",
+         RIG_ZEROS RIG_ZEROS RIG_ZEROS RIG_ZEROS RIG_ZEROS RIG_ZEROS "0000000\n"},
     };
     unsigned writes = scene->rig.control_writes;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
@@ -441,27 +443,41 @@ static void test_releases_of_what_is_held(void **state)
     assert_int_equal(release(scene, 1), 0);
 }
 
-/* After two changes that are not made, nobody would know that what is there was set here. */
-static void test_changes_that_would_hide_what_was_set(void **state)
+/* Each would have what was set taken for what there was, or for somebody else's. */
+static void test_held_under_another_name(void **state)
 {
     struct scene *scene = *state;
     claim(scene, WORKER, 1);
     assert_int_equal(intend(scene, 1, "400000 100000", "150000 100000"), 0);
     assert_int_equal(put(scene, WORKER, "cpu.max", "150000 100000\n"), 0);
-    assert_int_equal(intend(scene, 1, "400000 100000", "200000 100000"), ORDER_REFUSED);
     assert_int_equal(intend(scene, 1, "150000 100000", "200000 100000"), 0);
-    assert_int_equal(intend(scene, 1, "200000 100000", "250000 100000"), ORDER_REFUSED);
-    assert_int_equal(intend(scene, 1, "150000 100000", "250000 100000"), 0);
-    /* Nor if it were the new original. */
+    assert_int_equal(intend(scene, 1, "200000 100000", "300000 100000"), ORDER_REFUSED);
+    assert_int_equal(release(scene, 1), -EBUSY);
     prepare(scene, WORKER, 1);
     scene->order.kind = ORDER_ADOPT;
     assert_int_equal(obey(scene), ORDER_REFUSED);
-    /* Claimed once more, the first claim stays. */
-    snprintf(prepare(scene, WORKER, 2)->container, CLAIM_NAME_MAX, "again");
-    assert_int_equal(obey(scene), 0);
-    assert_int_equal(release(scene, 1), -EBUSY);
-    assert_int_equal(release(scene, 2), 0);
+    prepare(scene, WORKER, 2);
+    assert_int_equal(obey(scene), ORDER_REFUSED);
+    assert_int_equal(put(scene, WORKER, "cpu.max", "200000 100000\n"), 0);
+    assert_int_equal(intend(scene, 1, "200000 100000", "300000 100000"), 0);
     assert_int_equal(put(scene, WORKER, "cpu.max", "400000 100000\n"), 0);
+    assert_int_equal(release(scene, 1), 0);
+    assert_int_equal(writer_open(scene->writer), 0);
+}
+
+/* Whoever has lowered it meanwhile has the last word. */
+static void test_somebody_else_s_limit(void **state)
+{
+    struct scene *scene = *state;
+    claim(scene, WORKER, 1);
+    assert_int_equal(intend(scene, 1, "400000 100000", "150000 100000"), 0);
+    governor_rig_set_quota(&scene->rig, WORKER, "110000 100000");
+    assert_int_equal(put(scene, WORKER, "cpu.max", "150000 100000\n"), ORDER_REFUSED);
+    assert_int_equal(put(scene, WORKER, "cpu.max", "400000 100000\n"), ORDER_REFUSED);
+    expect_quota(scene, WORKER, "110000 100000");
+    prepare(scene, WORKER, 1);
+    scene->order.kind = ORDER_ADOPT;
+    assert_int_equal(obey(scene), 0);
     assert_int_equal(release(scene, 1), 0);
 }
 
@@ -572,6 +588,7 @@ static void test_threads_of_others(void **state)
     assert_int_equal(set_cpus(scene, own, &kept), 0);
     if (CPU_COUNT(&before) > 1)
         assert_int_equal(release(scene, 1), -EBUSY);
+    assert_int_equal(claim_thread(scene, own, 2, kept_list), ORDER_REFUSED); /* a second time */
     /* Born of it, in its cgroup: it is given back, and no more. */
     assert_int_equal(sched_setaffinity(stranger, sizeof kept, &kept), 0);
     assert_int_equal(set_cpus(scene, stranger, &any), ORDER_REFUSED);
@@ -668,7 +685,9 @@ static void test_groups_of_others(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(intend(scene, 1, "7ff", wrong[i]), ORDER_REFUSED);
     assert_int_equal(intend(scene, 1, "7ff", "3"), 0);
-    static const char *const strangers[] = {"12\n", "13\n", "0\n", "-1\n", "1\n", "\n", ""};
+    static const char *const strangers[] = {
+        "12\n",    "13\n", "0\n", "-1\n", "1\n", "\n", "", "11\n,12\n", "000000000000011,12\n",
+        "11,12\n", "11"};
     for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
         assert_int_equal(put_group(scene, "resctrl/ig_3_100", "tasks", strangers[i]),
                          ORDER_REFUSED);
@@ -805,8 +824,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_changes_beyond_the_limits, setup_v2, teardown),
         cmocka_unit_test_setup_teardown(test_writes_that_were_not_announced, setup_v2, teardown),
         cmocka_unit_test_setup_teardown(test_releases_of_what_is_held, setup_v2, teardown),
-        cmocka_unit_test_setup_teardown(test_changes_that_would_hide_what_was_set, setup_v2,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(test_held_under_another_name, setup_v2, teardown),
+        cmocka_unit_test_setup_teardown(test_somebody_else_s_limit, setup_v2, teardown),
         cmocka_unit_test_setup_teardown(test_a_cgroup_that_came_after, setup_v2, teardown),
         cmocka_unit_test_setup_teardown(test_threads_of_others, setup_v2, teardown),
         cmocka_unit_test_setup_teardown(test_groups_of_others, setup_v2, teardown),
