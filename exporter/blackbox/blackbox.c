@@ -55,7 +55,7 @@ const char *blackbox_why_name(enum blackbox_why why)
 static int run_scribe(const struct blackbox *blackbox, pid_t reader, int channel)
 {
     int keep[] = {channel, blackbox->wake};
-    /* What the reader holds is none of the scribe's business, and would stay open behind its back. */
+    /* What the reader holds is not the scribe's, and would stay open behind its back. */
     descriptors_close_all_but(keep, sizeof keep / sizeof *keep);
     const struct scribe_config config = {.reader = reader,
                                          .channel = channel,
