@@ -105,14 +105,17 @@ static int write_group(struct writer *writer, int root, const struct order *orde
     return err;
 }
 
-static int make_group(const struct writer *writer, int root, const char *name, bool make)
+static int make_group(struct writer *writer, int root, const char *name, bool make)
 {
     const struct fswrite *write = writer->config.write;
     unsigned mask, percent;
     if (!rules_group(name, &mask, &percent) || (make && !may_be_group(writer, root, mask, percent)))
         return ORDER_REFUSED;
-    return make ? write->make_dir(write->context, root, name)
-                : write->remove_dir(write->context, root, name);
+    int err = make ? write->make_dir(write->context, root, name)
+                   : write->remove_dir(write->context, root, name);
+    if (!err && (make || writer->groups > 0))
+        writer->groups += make ? 1 : -1;
+    return err;
 }
 
 int groups_obey(struct writer *writer, const struct order *order)

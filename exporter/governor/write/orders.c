@@ -66,12 +66,14 @@ static int wait_for_end(pid_t decider)
 {
     enum { TRIES = 150, PAUSE_MS = 20 };
     int status = 0;
-    for (int i = 0; waitpid(decider, &status, i < TRIES ? WNOHANG : 0) == 0; i++) {
+    pid_t ended;
+    /* What cannot even be killed now is not waited for: all is to be given back. */
+    for (int i = 0; (ended = waitpid(decider, &status, WNOHANG)) == 0 && i < 2 * TRIES; i++) {
         if (i == TRIES - 1)
             kill(decider, SIGKILL);
         poll(NULL, 0, PAUSE_MS);
     }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return ended == decider && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 int orders_take(const struct orders *orders)

@@ -388,7 +388,7 @@ int writer_obey(struct writer *writer, const struct order *order)
 
 size_t writer_open(const struct writer *writer)
 {
-    return writer->n;
+    return writer->n + (size_t)writer->groups;
 }
 
 int writer_new(const struct writer_config *config, struct writer **out)

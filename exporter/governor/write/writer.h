@@ -46,7 +46,7 @@ void writer_free(struct writer *writer);
 
 /* What becomes of it: 0, ORDER_REFUSED, or -errno of what was tried. */
 int writer_obey(struct writer *writer, const struct order *order);
-/* Claims that are open in the journal. */
+/* Claims that are open in the journal, and groups that are there: what is to be given back. */
 size_t writer_open(const struct writer *writer);
 
 #endif

@@ -20,6 +20,7 @@ struct writer {
     struct claim *claims; /* CLAIMS_MAX, as 'held' */
     struct held *held;
     size_t n, last_member; /* of which the last task was */
+    int groups;            /* that it has made, and that are there */
     uint64_t last_id;
 };
 

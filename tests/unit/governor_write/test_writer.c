@@ -668,7 +668,9 @@ static void test_groups_of_others(void **state)
         assert_int_equal(group(scene, ORDER_MAKE_GROUP, names[i]), ORDER_REFUSED);
     assert_int_equal(group(scene, ORDER_REMOVE_GROUP, "theirs"), ORDER_REFUSED);
     assert_int_equal(group(scene, ORDER_MAKE_GROUP, "ig_f_50"), 0);
+    assert_int_equal(writer_open(scene->writer), 1); /* also without a claim it is to go */
     assert_int_equal(group(scene, ORDER_REMOVE_GROUP, "ig_f_50"), 0);
+    assert_int_equal(writer_open(scene->writer), 0);
 
     assert_int_equal(put_group(scene, "resctrl", "schemata", "L3:0=3;1=3\n"), ORDER_REFUSED);
     assert_int_equal(put_group(scene, "resctrl/ig_3_100", "schemata", "L3:0=1;1=1\n"),
