@@ -90,12 +90,20 @@ static bool is_claim(const struct writer *writer, const struct claim *claim)
             claim->tid_claimed) <= INT64_MAX;
 }
 
+/* But for the burst, which others lower. */
+static bool is_quota(const struct writer *writer, const struct rules_quota *found, const char *text)
+{
+    struct rules_quota quota;
+    return rules_quota(writer->config.version, text, &quota) && quota.us == found->us &&
+           quota.period_us == found->period_us && quota.unlimited == found->unlimited;
+}
+
 /* Whether what was set, or was before that, is still there, and not what it had at first. */
 static bool is_ours(const struct writer *writer, const struct claim *claim, int directory)
 {
     char now[CLAIM_TEXT_MAX];
     uint64_t period_us;
-    struct rules_quota original, found, set = {0}, from = {0};
+    struct rules_quota found;
     cpu_set_t cpus, kept;
     if (claim->knob == KNOB_AFFINITY)
         return look_is_thread(writer, claim) && look_cpus(writer, claim->tid, &cpus) == 0 &&
@@ -104,12 +112,9 @@ static bool is_ours(const struct writer *writer, const struct claim *claim, int 
                  CPU_EQUAL(&cpus, &kept)));
     if (claim->knob != KNOB_CPU || look_quota(writer, directory, now, &period_us))
         return false; /* groups have their claims in their names, and go with the last one */
-    rules_quota(writer->config.version, claim->original, &original);
     rules_quota(writer->config.version, now, &found);
-    rules_quota(writer->config.version, claim->set, &set);
-    rules_quota(writer->config.version, claim->from, &from);
-    return !found.unlimited && found.us != original.us &&
-           (found.us == set.us || (from.len > 0 && found.us == from.us));
+    return !is_quota(writer, &found, claim->original) &&
+           (is_quota(writer, &found, claim->set) || is_quota(writer, &found, claim->from));
 }
 
 static bool is_held(const struct writer *writer, const struct claim *claim)
@@ -266,18 +271,13 @@ static bool is_parent_s(const struct writer *writer, int directory, double cores
 /* What is there was there at first, or is by an order: somebody else's is never overwritten. */
 static bool is_known(const struct writer *writer, const struct claim *claim, int directory)
 {
-    const char *const texts[] = {claim->original, claim->set, claim->from};
     char now[CLAIM_TEXT_MAX];
     uint64_t period_us;
-    struct rules_quota found, known;
-    if (look_quota(writer, directory, now, &period_us) ||
-        !rules_quota(writer->config.version, now, &found))
-        return false;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (rules_quota(writer->config.version, texts[i], &known) && known.us == found.us &&
-            known.unlimited == found.unlimited)
-            return true;
-    return false;
+    struct rules_quota found;
+    return look_quota(writer, directory, now, &period_us) == 0 &&
+           rules_quota(writer->config.version, now, &found) &&
+           (is_quota(writer, &found, claim->original) || is_quota(writer, &found, claim->set) ||
+            is_quota(writer, &found, claim->from));
 }
 
 /* Of 'now' in the file: what was intended, what there was, or as much of that as the file takes. */

@@ -475,6 +475,8 @@ static void test_somebody_else_s_limit(void **state)
     assert_int_equal(put(scene, WORKER, "cpu.max", "150000 100000\n"), ORDER_REFUSED);
     assert_int_equal(put(scene, WORKER, "cpu.max", "400000 100000\n"), ORDER_REFUSED);
     expect_quota(scene, WORKER, "110000 100000");
+    governor_rig_set_quota(&scene->rig, WORKER, "150000 90000"); /* the same in another period */
+    assert_int_equal(put(scene, WORKER, "cpu.max", "150000 100000\n"), ORDER_REFUSED);
     prepare(scene, WORKER, 1);
     scene->order.kind = ORDER_ADOPT;
     assert_int_equal(obey(scene), 0);
