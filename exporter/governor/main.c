@@ -56,6 +56,7 @@ static void block_signals(sigset_t *signals)
         sigaddset(signals, numbers[i]);
     sigprocmask(SIG_BLOCK, signals, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL); /* who inherits it ignored hears of no child how it ended */
 }
 
 /* User 0 writes quotas without any; threads of others are moved with one, and back. NULL: there is

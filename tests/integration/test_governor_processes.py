@@ -111,6 +111,19 @@ class Processes(unittest.TestCase):
         self.assertEqual(first.returncode, 1, log)
         self.assertEqual(scene.snapshot(), scene.before, log)
 
+    def test_children_are_ignored(self):
+        """By whoever started it: how the decider ended is known nevertheless."""
+        scene = Scene([131])
+        self.addCleanup(scene.close)
+        first = harness.start(["env", "--ignore-signal=CHLD", *scene.argv("--enforce")], stderr=subprocess.PIPE)
+        self.addCleanup(first.stderr.close)
+        self.addCleanup(stop, first, signal.SIGKILL)
+        wait_until(lambda: all(scene.quota(name) == "100000 100000" for name in BATCH), what="held")
+        first.send_signal(signal.SIGTERM)
+        log = first.communicate(timeout=60)[1].decode()
+        self.assertEqual(first.returncode, 0, log)
+        self.assertEqual(scene.snapshot(), scene.before, log)
+
     def test_the_writer_is_killed(self):
         os.kill(self.writer.pid, signal.SIGKILL)
         self.assertEqual(self.end()[0], -signal.SIGKILL)
