@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -115,6 +117,29 @@ static void the_limit_is_raised_to_the_hard_one(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
+static void all_but_some_are_closed(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0) {
+        int fds[5], keep[3];
+        for (size_t i = 0; i < 5; i++)
+            fds[i] = open("/dev/null", O_RDONLY);
+        keep[0] = fds[3];
+        keep[1] = STDERR_FILENO;
+        keep[2] = fds[1];
+        descriptors_close_all_but(keep, 3);
+        unsigned left = 0;
+        for (size_t i = 0; i < 5; i++)
+            left |= (unsigned)(fcntl(fds[i], F_GETFD) >= 0) << i;
+        _exit(fcntl(STDOUT_FILENO, F_GETFD) < 0 ? 99 : (int)left);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 1 << 3 | 1 << 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +148,7 @@ int main(void)
         cmocka_unit_test(by_bpf_a_container_takes_its_directory),
         cmocka_unit_test(the_shares_never_exceed_the_whole),
         cmocka_unit_test(the_limit_is_raised_to_the_hard_one),
+        cmocka_unit_test(all_but_some_are_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
