@@ -172,6 +172,18 @@ static void lose(struct blackbox *blackbox, const char *words)
     pthread_mutex_unlock(&blackbox->lock);
 }
 
+/* Texts end, whatever the scribe has become. */
+static void end_texts(struct blackbox_report *report)
+{
+    report->failure[sizeof report->failure - 1] = '\0';
+    if (report->n_files > SHELF_FILES_MAX)
+        report->n_files = SHELF_FILES_MAX;
+    for (size_t i = 0; i < report->n_files; i++) {
+        struct shelf_file *file = &report->files[i];
+        file->name[sizeof file->name - 1] = file->why[sizeof file->why - 1] = '\0';
+    }
+}
+
 /* What the scribe says. */
 static void hear(struct blackbox *blackbox)
 {
@@ -180,10 +192,9 @@ static void hear(struct blackbox *blackbox)
     int got;
     while ((got = channel_receive(blackbox->channel, 0, &report, sizeof report, NULL, &no_fds)) >=
            (int)offsetof(struct blackbox_report, files)) {
-        if (report.n_files > SHELF_FILES_MAX)
-            report.n_files = SHELF_FILES_MAX;
         pthread_mutex_lock(&blackbox->lock);
         memcpy(&blackbox->report, &report, (size_t)got);
+        end_texts(&blackbox->report);
         pthread_mutex_unlock(&blackbox->lock);
     }
     if (got != -ETIMEDOUT)

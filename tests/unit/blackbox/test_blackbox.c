@@ -196,6 +196,34 @@ static void test_what_is_put_in_comes_out_or_is_refused(void **state)
     chute_free(chute);
 }
 
+/* The end that takes may be in the hands of another: all that both have, says anything. */
+static void test_what_the_other_writes_reaches_nothing_else(void **state)
+{
+    (void)state;
+    struct chute *chute = chute_new(1000);
+    struct textbuf out = TEXTBUF_INIT;
+    const struct textbuf *const parts[] = {&out};
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512];
+    unsigned found = 0;
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps)) {
+        char *end;
+        uintptr_t at = strtoul(line, &end, 16);
+        if (!strstr(line, " rw-s "))
+            continue;
+        found++;
+        for (uint64_t i = 0; i < 8; i++)
+            ((volatile uint64_t *)at)[i] = (UINT64_C(1) << 44) - (i << 33);
+    }
+    fclose(maps);
+    assert_int_equal(found, 1);
+    textbuf_str(&out, "a tick");
+    assert_false(chute_put(chute, parts, 1));
+    textbuf_release(&out);
+    chute_free(chute);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +232,7 @@ int main(void)
         cmocka_unit_test(test_what_begins),
         cmocka_unit_test(test_more_than_can_be_remembered),
         cmocka_unit_test(test_what_is_put_in_comes_out_or_is_refused),
+        cmocka_unit_test(test_what_the_other_writes_reaches_nothing_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
