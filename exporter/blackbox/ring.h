@@ -50,6 +50,8 @@ int ring_player_new(struct ring *ring, struct recorder *recorder, struct ring_pl
 /* All whole ticks up to now, flushed one by one. Not less often than once in a chunk, or there is a
  * gap. 0 or -ENOMEM. */
 int ring_player_run(struct ring_player *player);
+/* What it holds between runs: of the readings of containers that are there. */
+size_t ring_player_bytes(const struct ring_player *player);
 void ring_player_free(struct ring_player *player);
 
 #endif

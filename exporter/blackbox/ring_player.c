@@ -10,7 +10,8 @@ struct played {
     uint64_t number;
     struct recording_read last;                               /* absolute, as it was live */
     uint64_t enabled_ns, running_ns, values[GROUP_MAX_ROLES]; /* where the recording begins */
-    bool due; /* a level of which the first tick has no reading yet */
+    bool due;  /* a level of which the first tick has no reading yet */
+    bool gone; /* its owner is: this tick's readings are the last */
     char key[RECORDING_MAX_KEY + 1];
 };
 
@@ -20,6 +21,7 @@ struct ring_player {
     uint64_t serial; /* of the chunk that is being read */
     size_t at;       /* in it */
     bool begun;      /* the first tick is over */
+    bool some_gone;
     uint64_t before_mono_ns;
     struct hash_table rows;
 };
@@ -143,6 +145,33 @@ static void take_kept(struct ring_player *player, struct recording_line *line)
     recorder_line(player->recorder, line);
 }
 
+static void note_gone(struct ring_player *player, const char *key)
+{
+    for (size_t i = 0; i < player->rows.cap; i++) {
+        struct played *row = player->rows.slots[i].value;
+        if (row && strcmp(row->key, key) == 0)
+            row->gone = player->some_gone = true;
+    }
+}
+
+/* As the ring does; for want of memory later. */
+static void forget_gone(struct ring_player *player)
+{
+    struct hash_table left = {0};
+    if (!player->some_gone || hash_table_reserve(&left, player->rows.n + 1))
+        return;
+    for (size_t i = 0; i < player->rows.cap; i++) {
+        struct played *row = player->rows.slots[i].value;
+        if (row && row->gone)
+            free(row);
+        else if (row)
+            hash_table_insert(&left, player->rows.slots[i].hash, row);
+    }
+    hash_table_release(&player->rows);
+    player->rows = left;
+    player->some_gone = false;
+}
+
 static void give_due(const struct ring_player *player)
 {
     for (size_t i = 0; i < player->rows.cap; i++) {
@@ -169,11 +198,14 @@ static int take_op(struct ring_player *player, struct unpack *in)
             take_kept(player, &line);
         else
             recorder_line(player->recorder, &line);
+        if (line.kind == RECORDING_GONE)
+            note_gone(player, line.gone.key);
         return 0;
     case RING_FLUSH:
         if (!player->begun)
             give_due(player);
         player->begun = true;
+        forget_gone(player);
         recorder_flush(player->recorder);
         return 0;
     default:
@@ -225,6 +257,12 @@ int ring_player_run(struct ring_player *player)
         if (chunk->serial >= player->serial)
             err = play_chunk(player, chunk);
     return err;
+}
+
+size_t ring_player_bytes(const struct ring_player *player)
+{
+    return sizeof *player + player->rows.n * sizeof(struct played) +
+           player->rows.cap * sizeof(struct hash_slot);
 }
 
 int ring_player_new(struct ring *ring, struct recorder *recorder, struct ring_player **out)

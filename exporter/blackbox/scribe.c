@@ -157,7 +157,7 @@ static void report(struct scribe *scribe)
     struct blackbox_report *out = &scribe->report;
     struct ring_figures figures;
     ring_figures(scribe->ring, &figures);
-    out->ring_bytes = figures.bytes;
+    out->ring_bytes = figures.bytes + (scribe->player ? ring_player_bytes(scribe->player) : 0);
     out->ring_ticks = figures.ticks;
     out->ring_span_ns = figures.end_mono_ns - figures.begin_mono_ns;
     out->removed = scribe->shelf.removed;

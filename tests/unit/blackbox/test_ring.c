@@ -277,9 +277,17 @@ static void test_who_is_gone_is_forgotten(void **state)
 {
     (void)state;
     struct world *world = world_new(120 * second_ns, 64 << 20);
+    static const struct machine machine;
     struct ring_figures before, after;
+    struct recorder *recorder;
+    struct ring_player *player;
     advance(world, 300);
     ring_figures(world->ring, &before);
+    assert_int_equal(recorder_new(NULL, &machine, second_ns, NULL, &recorder), 0);
+    assert_int_equal(ring_player_new(world->ring, recorder, &player), 0);
+    assert_int_equal(ring_player_run(player), 0);
+    size_t played = ring_player_bytes(player);
+    assert_true(played > CONTAINERS * sizeof(struct recording_read));
     for (uint64_t i = 0; i < 1000; i++) { /* each lives for a tick */
         char key[32];
         snprintf(key, sizeof key, "x%d", (int)i);
@@ -297,9 +305,13 @@ static void test_who_is_gone_is_forgotten(void **state)
         line = (struct recording_line){.kind = RECORDING_GONE, .gone.key = key};
         ring_take(world->ring, &line);
         ring_flush(world->ring);
+        assert_int_equal(ring_player_run(player), 0);
+        assert_true(ring_player_bytes(player) <= 2 * played);
     }
     ring_figures(world->ring, &after);
     assert_true(after.bytes < 2 * before.bytes + 65536);
+    ring_player_free(player);
+    assert_int_equal(recorder_free(recorder), 0);
     world_free(world);
 }
 
