@@ -158,6 +158,15 @@ static struct http_response refusal(int status)
                                   .format = "text"};
 }
 
+static struct http_response refusal_of_site(void)
+{
+    static const char text[] = "403 a page of another site asks for this\n";
+    struct http_response response = refusal(403);
+    response.bytes = text;
+    response.len = sizeof text - 1;
+    return response;
+}
+
 static void release_nothing(void *context)
 {
     (void)context;
@@ -237,6 +246,18 @@ static bool has_body(struct MHD_Connection *connection)
     const char *length = header(connection, MHD_HTTP_HEADER_CONTENT_LENGTH);
     return (length && strcmp(length, "0") != 0) ||
            header(connection, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+}
+
+/* A page of another site, in the browser of somebody whose password the browser knows and sends. It
+ * says so; what is no browser says nothing. */
+static bool is_another_sites(struct MHD_Connection *connection)
+{
+    const char *site = header(connection, "Sec-Fetch-Site"), *origin = header(connection, "Origin"),
+               *host = header(connection, MHD_HTTP_HEADER_HOST);
+    const char *named = origin ? strstr(origin, "://") : NULL;
+    if (site)
+        return strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
+    return origin && (!named || !host || strcasecmp(named + 3, host) != 0);
 }
 
 /* Takes one of the places for limited requests; an untracked connection could not give it back.
@@ -333,6 +354,8 @@ enum MHD_Result answer_request(void *closure, struct MHD_Connection *connection,
         response = refusal(405);
     else if (body)
         response = refusal(413);
+    else if (post && is_another_sites(connection))
+        response = refusal_of_site();
     else if (route->limited && !take_place(listener, tracked(connection)))
         response = refusal(503);
     else

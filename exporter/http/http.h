@@ -71,7 +71,8 @@ struct http_route {
     const char *handler; /* for the request counter's label, e.g. "metrics" */
     http_handler handle;
     bool limited; /* counted against max_requests; beyond that it is answered 503 */
-    bool post;    /* for POST, without a body; else for GET and HEAD. A path may have both */
+    bool post;    /* for POST, without a body, but not by a page of another site; else for GET and
+                     HEAD. A path may have both */
 };
 
 struct http_config {

@@ -248,6 +248,17 @@ static void test_refusals(void **state)
         {"GET / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
          413},
         {"GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n", 200},
+#define ASK(headers) "POST /asked HTTP/1.1\r\nHost: h:1\r\n" headers "\r\n"
+        {ASK(""), 200},
+        {ASK("Sec-Fetch-Site: same-origin\r\nOrigin: http://h:1\r\n"), 200},
+        {ASK("Sec-Fetch-Site: none\r\n"), 200},
+        {ASK("Sec-Fetch-Site: cross-site\r\n"), 403},
+        {ASK("Sec-Fetch-Site: same-site\r\nOrigin: http://h:1\r\n"), 403},
+        {ASK("Origin: https://H:1\r\n"), 200},
+        {ASK("Origin: http://h\r\n"), 403},
+        {ASK("Origin: http://evil.example\r\n"), 403},
+        {ASK("Origin: null\r\n"), 403},
+        {"GET / HTTP/1.1\r\nHost: h\r\nSec-Fetch-Site: cross-site\r\n\r\n", 200},
         {"GET / HTTP/1.1\r\n\r\n", 400}, /* no Host */
         {"GET / HTTP/1.1\r\nHost: h\r\nContent-Length: x\r\n\r\n", 400},
     };

@@ -118,6 +118,7 @@ static const struct http_route routes[] = {
     {"/fresh", "fresh", serve_fresh, false, false},
     {"/query", "query", serve_query, false, false},
     {"/nothing", "nothing", serve_nothing, false, false},
+    {"/asked", "asked", serve_hello, false, true},
 };
 
 const struct http_route *http_rig_routes(size_t *n)
