@@ -317,8 +317,24 @@ static __u64 *cell_of(const struct bpf_set *set, uint32_t slot, int cpu)
     return set->cells + ((size_t)cpu * set->n_slots + slot) * set->cell_words;
 }
 
+/* What was not read of the container before: its CPU was offline, or was flushed twice in a tick.
+ * Nobody adds to it any more; the program takes the entry again once "from" is 0. */
+static void forget_pairs(struct bpf_pairs *pairs, uint32_t whose)
+{
+    for (size_t i = 0; i < 2 * (size_t)BPF_PAIRS; i++) {
+        struct bpf_pair *pair = &pairs->at[i / BPF_PAIRS][i % BPF_PAIRS];
+        uint32_t from = __atomic_load_n(&pair->from, __ATOMIC_RELAXED);
+        if (from && (from == whose || __atomic_load_n(&pair->by, __ATOMIC_RELAXED) == whose)) {
+            __atomic_store_n(&pair->ns, 0, __ATOMIC_RELAXED);
+            __atomic_store_n(&pair->from, 0, __ATOMIC_RELEASE);
+        }
+    }
+}
+
 int bpf_set_tell(struct bpf_set *set, uint64_t id, uint32_t slot)
 {
+    for (size_t cpu = 0; set->pairs && cpu < set->n_cpus; cpu++)
+        forget_pairs(&set->pairs[cpu], slot + 1);
     for (size_t cpu = 0; cpu < set->n_cpus; cpu++) {
         __u64 waiter = slot + 1; /* of the container before */
         memset(cell_of(set, slot, (int)cpu), 0, set->cell_words * WORD);

@@ -233,6 +233,38 @@ static void test_who_is_throttled_is_no_victim(void **state)
     assert_in_range(kept, 0, PERIODS / 2);
 }
 
+/* What was not read while its CPU was away, or between two flushes of a tick, is not that of the
+ * next container that has the slot. */
+static void test_pairs_of_the_one_before(void **state)
+{
+    struct bpf_rig *rig = rig_of(state);
+    if (!bpf_set_knows_takers(rig->counter->set))
+        skip();
+    uint32_t here = bpf_rig_add(rig, true), there = add_other(rig);
+    pid_t pids[SPINNERS] = {spin()};
+    assert_true(bpf_rig_move(rig, 0, false));
+    pids[1] = spin();
+    pids[2] = spin();
+    bpf_rig_leave();
+    bpf_rig_start(rig);
+    uint64_t lost = 0;
+    for (int i = 0; i < ROUNDS && lost == 0; i++) {
+        wait_ms(WINDOW_MS / 6);
+        assert_int_equal(bpf_set_flush(rig->counter->set, rig->cpu), 0);
+        lost = taken(rig, here, there);
+    }
+    assert_true(lost > 0);
+    wait_ms(WINDOW_MS / 6);
+    for (int i = 0; i < SPINNERS; i++)
+        end(pids[i]);
+    assert_int_equal(bpf_set_tell(rig->counter->set, UINT64_MAX, here), 0);
+    assert_int_equal(bpf_set_flush(rig->counter->set, rig->cpu), 0);
+    struct bpf_pair pairs[BPF_PAIRS];
+    size_t n = bpf_set_take_pairs(rig->counter->set, rig->cpu, pairs);
+    for (size_t i = 0; i < n; i++)
+        assert_true(pairs[i].from != here + 1 && pairs[i].by != here + 1);
+}
+
 /* Who goes to sleep waits for nobody. */
 static void test_who_sleeps_is_no_victim(void **state)
 {
@@ -262,6 +294,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_pairs, bpf_rig_setup_delays, bpf_rig_teardown),
         cmocka_unit_test_setup_teardown(test_pairs, bpf_rig_setup_delays_by_task, bpf_rig_teardown),
         cmocka_unit_test_setup_teardown(test_who_is_throttled_is_no_victim, bpf_rig_setup_delays,
+                                        bpf_rig_teardown),
+        cmocka_unit_test_setup_teardown(test_pairs_of_the_one_before, bpf_rig_setup_delays,
                                         bpf_rig_teardown),
         cmocka_unit_test_setup_teardown(test_who_sleeps_is_no_victim, bpf_rig_setup_delays,
                                         bpf_rig_teardown),
