@@ -11,6 +11,7 @@ int children_watch(void)
     signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGUSR2, SIG_IGN); /* it asks the exporter for a file, but may reach all processes */
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);
     sigprocmask(SIG_SETMASK, &children, NULL);

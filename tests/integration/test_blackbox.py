@@ -164,6 +164,20 @@ class BlackBox(unittest.TestCase):
                                  len(seen))
                 path.unlink()
 
+    def test_all_processes_may_be_asked(self):
+        def below(pid):
+            return [each for child in harness.children(pid) for each in (child, *below(child))]
+
+        with self.exporter() as exporter:
+            others = below(exporter.pid)
+            self.assertGreater(len(others), 2)
+            for pid in (*others, exporter.pid):
+                os.kill(pid, signal.SIGUSR2)
+            wait_until(lambda: any(p.stat().st_size > 0 for p in self.files()), 20, "a file")
+            before = exporter.tick()
+            wait_until(lambda: exporter.tick() > before + 5, 20, "ticks go on")
+            self.assertEqual(below(exporter.pid), others)
+
     def test_a_stopped_scribe_costs_ticks_and_no_time(self):
         with self.exporter() as exporter:
             path = self.asked(exporter)
@@ -172,7 +186,7 @@ class BlackBox(unittest.TestCase):
             before = exporter.tick()
             wait_until(lambda: exporter.tick() > before + 10, 30, "ticks go on")
             os.kill(scribe, signal.SIGCONT)
-            wait_until(lambda: ticks(path)[-1] > before + 10, 30, "they are written later")
+            wait_until(lambda: ticks(path)[-1:] > [before + 10], 30, "they are written later")
 
     def test_a_full_disk_is_counted(self):
         harness.need_root()
@@ -215,6 +229,8 @@ class BlackBox(unittest.TestCase):
 
             wait_until(answers, 20, "it is ready")
             self.assertEqual(exporter.get("/api/v1/blackbox", method="POST")[0], 401)
+            strange = {**alice, "Sec-Fetch-Site": "cross-site"}
+            self.assertEqual(exporter.get("/api/v1/blackbox", strange, method="POST")[0], 403)
             self.assertEqual(exporter.get("/api/v1/blackbox", alice, method="POST")[0], 202)
             wait_until(lambda: any("-asked." in p.name for p in self.files()), 20, "a file")
 
