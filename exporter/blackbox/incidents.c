@@ -11,7 +11,13 @@ static struct incident *find(struct incidents *incidents, unsigned why, uint64_t
     return NULL;
 }
 
-static struct incident *make(struct incidents *incidents)
+static bool goes_on(const struct incident *incident, uint64_t now_ns)
+{
+    return now_ns - incident->seen_ns <= HOLD_SECONDS * second_ns;
+}
+
+/* NULL: all that there is room for goes on. */
+static struct incident *make(struct incidents *incidents, uint64_t now_ns)
 {
     struct incident *oldest = &incidents->at[0];
     if (incidents->n < INCIDENTS_MAX)
@@ -19,16 +25,19 @@ static struct incident *make(struct incidents *incidents)
     for (size_t i = 1; i < incidents->n; i++)
         if (incidents->at[i].seen_ns < oldest->seen_ns)
             oldest = &incidents->at[i];
-    return oldest;
+    return goes_on(oldest, now_ns) ? NULL : oldest;
 }
 
 bool incidents_see(struct incidents *incidents, unsigned why, uint64_t id, uint64_t now_ns,
                    bool *opens)
 {
     struct incident *incident = find(incidents, why, id);
-    bool begins = !incident || now_ns - incident->seen_ns > HOLD_SECONDS * second_ns;
+    bool begins = !incident || !goes_on(incident, now_ns);
+    *opens = false;
     if (!incident) {
-        incident = make(incidents);
+        incident = make(incidents, now_ns);
+        if (!incident)
+            return false;
         *incident = (struct incident){.why = why, .id = id};
     }
     incident->seen_ns = now_ns;
@@ -44,7 +53,7 @@ bool incidents_see(struct incidents *incidents, unsigned why, uint64_t id, uint6
 bool incidents_go_on(const struct incidents *incidents, uint64_t now_ns)
 {
     for (size_t i = 0; i < incidents->n; i++)
-        if (now_ns - incidents->at[i].seen_ns <= HOLD_SECONDS * second_ns &&
+        if (goes_on(&incidents->at[i], now_ns) &&
             now_ns - incidents->at[i].began_ns < INCIDENT_SECONDS * second_ns)
             return true;
     return false;

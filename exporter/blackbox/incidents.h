@@ -13,7 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { INCIDENTS_MAX = 512 }; /* of more, the one that was seen longest ago is forgotten */
+/* Of more, the one that was seen longest ago is forgotten; but none that goes on, or each would
+ * begin again and again: what comes then has not begun before one of them is over. */
+enum { INCIDENTS_MAX = 512 };
 
 struct incidents {
     struct incident {

@@ -159,6 +159,25 @@ static void test_more_than_can_be_remembered(void **state)
     free(incidents);
 }
 
+/* On a full node many containers may lose time at once, tick for tick. */
+static void test_more_at_once_than_can_be_remembered(void **state)
+{
+    (void)state;
+    struct incidents *incidents = calloc(1, sizeof *incidents);
+    unsigned begun = 0, opened = 0;
+    for (uint64_t at = 1000; at < 1060; at++)
+        for (uint64_t id = 0; id < INCIDENTS_MAX + 100; id++) {
+            bool opens;
+            begun += see(incidents, id, at, &opens);
+            opened += opens;
+        }
+    assert_int_equal(begun, INCIDENTS_MAX);
+    assert_int_equal(opened, INCIDENTS_MAX);
+    bool opens;
+    assert_true(see(incidents, INCIDENTS_MAX, 1100, &opens) && opens); /* the others are over */
+    free(incidents);
+}
+
 /* ---- the chute ---- */
 
 static void test_what_is_put_in_comes_out_or_is_refused(void **state)
@@ -231,6 +250,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_oldest_go_and_nobody_elses, make_room, leave_room),
         cmocka_unit_test(test_what_begins),
         cmocka_unit_test(test_more_than_can_be_remembered),
+        cmocka_unit_test(test_more_at_once_than_can_be_remembered),
         cmocka_unit_test(test_what_is_put_in_comes_out_or_is_refused),
         cmocka_unit_test(test_what_the_other_writes_reaches_nothing_else),
     };
