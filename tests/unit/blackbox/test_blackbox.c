@@ -121,6 +121,23 @@ static void test_the_oldest_go_and_nobody_elses(void **state)
     free(shelf);
 }
 
+/* Who fetches a file and removes it, makes room for others. */
+static void test_what_others_remove_does_not_count(void **state)
+{
+    struct room *room = *state;
+    struct shelf *shelf = calloc(1, sizeof *shelf);
+    make_file(room, "blackbox-20261128T000001Z-waits.jsonl.gz", 10);
+    make_file(room, "blackbox-20261128T000002Z-waits.jsonl.gz", 900);
+    assert_int_equal(shelf_init(shelf, room->directory, 2, 1000), 0);
+    assert_int_equal(unlinkat(room->directory, "blackbox-20261128T000002Z-waits.jsonl.gz", 0), 0);
+    shelf_add(shelf, "named", UINT64_C(1795824004) * second_ns)->bytes = 500;
+    shelf_trim(shelf);
+    assert_int_equal(shelf->n, 2);
+    assert_int_equal(shelf->removed, 0);
+    assert_true(is_there(room, "blackbox-20261128T000001Z-waits.jsonl.gz"));
+    free(shelf);
+}
+
 /* ---- beginnings ---- */
 
 static bool see(struct incidents *incidents, uint64_t id, uint64_t second, bool *opens)
@@ -248,6 +265,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names_say_when_and_why),
         cmocka_unit_test_setup_teardown(test_the_oldest_go_and_nobody_elses, make_room, leave_room),
+        cmocka_unit_test_setup_teardown(test_what_others_remove_does_not_count, make_room,
+                                        leave_room),
         cmocka_unit_test(test_what_begins),
         cmocka_unit_test(test_more_than_can_be_remembered),
         cmocka_unit_test(test_more_at_once_than_can_be_remembered),
