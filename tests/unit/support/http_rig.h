@@ -3,7 +3,8 @@
  * client that sends exactly the given bytes.
  *
  * Routes: /metrics (limited) and / answer "hello\n"; /large (limited) one large body for all;
- * /fresh a large one for each; /query what was asked; /nothing leaves the answer empty; /asked is for POST.
+ * /fresh a large one for each; /query what was asked; /nothing leaves the answer empty; /asked is
+ * for POST.
  */
 #ifndef IE_TESTS_HTTP_RIG_H
 #define IE_TESTS_HTTP_RIG_H
