@@ -13,7 +13,8 @@ enum {
     CONTAINERS_PART = 8,
     /* By BPF it takes its directory, and the file with its CPU time as much again. */
     CONTAINERS_PART_BY_BPF = 3,
-    /* What is open whatever the limit: the program with its tables; listeners, clocks, logs, pages. */
+    /* What is open whatever the limit: the program with its tables; listeners, clocks, logs,
+     * pages. */
     PROGRAM = 16,
     REST_BY_BPF = 24,
     CANDIDATES_PART = 32,
