@@ -17,7 +17,7 @@ COPY collectors collectors
 COPY exporter exporter
 COPY deploy/systemd deploy/systemd
 COPY deploy/debian deploy/debian
-COPY deploy/interference_governor.json deploy/sbom.sh deploy/
+COPY deploy/interference_governor.json deploy/pages.awk deploy/sbom.sh deploy/
 # ON: with interference_governor, which acts, in the image as well (deploy/governor.md).
 ARG GOVERNOR=OFF
 # The commit, for interference_exporter_build_info: --build-arg REVISION=$(git rev-parse HEAD)
