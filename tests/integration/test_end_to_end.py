@@ -119,6 +119,9 @@ MAY_BE_EMPTY = {
     "container: Stall per read": "on Arm's CPUs only",
     "interference_memory_stall_per_read": "on Arm's CPUs only",
     "container: Waiting of others because of it": "only with --collector.attribution.traffic",
+    "workload:interference_memory_read_latency:normal": "three nodes of a kind have it, here there are two",
+    "top:interference_container_latency_over_workload:ratio5m": "likewise",
+    "fleet: Unlike the same workload on other nodes": "likewise",
     "cluster:interference_memory_read_window_latency_seconds:rate5m":
         "native histograms are not stored; test_native_histograms is for them",
     "persistent-memory: Bytes read": "loads are not sampled",
@@ -128,7 +131,7 @@ MAY_BE_EMPTY = {
 
 # As the machine happens to be: whether anybody but search loses time, and why.
 DEPENDS = ("container: CPU used while memory was slow", "fleet: Where the time of containers went",
-           "kubelet: annotation Alerts", "node: CPU that others wait for")
+           "kubelet: annotation Alerts", "node: CPU that others wait for", "InterferenceCpuNeighbour: ")
 
 
 def scaled_rules(directory, rendered=RENDERED):

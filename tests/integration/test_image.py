@@ -188,6 +188,18 @@ class Container(unittest.TestCase):
         if self.id in self.containerd.running:
             self.containerd.end(self.id)
 
+    def mount(self, volume, mount):
+        if "emptyDir" in volume:
+            path = self.directory / volume["name"]
+            path.mkdir(exist_ok=True)
+            path.chmod(0o777)  # as the kubelet makes it
+            return path, mount["mountPath"], "rw"
+        self.assertIs(mount["readOnly"], True)
+        path = volume["hostPath"]["path"]
+        if path.startswith("/var/log"):
+            path = self.directory / path[1:]
+        return path, mount["mountPath"], "ro"
+
     def start(self, *flags, capabilities=None, seccomp=()):
         """The pod's settings in ctr's words; the host's log folders are the test's."""
         pod, container = daemonset()
@@ -200,10 +212,8 @@ class Container(unittest.TestCase):
         self.assertEqual(pod["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"})
         wanted = security["capabilities"]["add"] if capabilities is None else capabilities
         self.assertIs(security["readOnlyRootFilesystem"], True)
-        paths = {v["name"]: v["hostPath"]["path"] for v in pod["volumes"]}
-        mounts = [(paths[m["name"]], m["mountPath"], "ro") for m in container["volumeMounts"]]
-        mounts = [(self.directory / source[1:] if source.startswith("/var/log") else source, *rest)
-                  for source, *rest in mounts]
+        mounts = [self.mount(volume, mount) for mount in container["volumeMounts"]
+                  for volume in pod["volumes"] if volume["name"] == mount["name"]]
         mounts.append((self.directory / "events.json", "/events.json", "ro"))
         link = f"exporter-0_monitoring_exporter-{self.id}.log"
         uid = uuid.uuid4()
