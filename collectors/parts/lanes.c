@@ -18,9 +18,12 @@ void lanes_remember(struct lanes *lanes, struct state *state)
 
 void lanes_release(struct lanes *lanes)
 {
-    for (size_t i = 0; i < lanes->n; i++)
-        if (lanes->at[i].lane)
-            lanes->ops->free(lanes->collector, lanes->at[i].lane);
+    for (size_t i = 0; i < lanes->n; i++) {
+        void *lane = lanes->at[i].lane;
+        lanes->at[i].lane = NULL; /* whoever looks at the others meanwhile must not find it */
+        if (lane)
+            lanes->ops->free(lanes->collector, lane);
+    }
     free(lanes->at);
     path_order_release(&lanes->order);
     *lanes =
