@@ -20,6 +20,32 @@ struct descriptor_pool {
     void *borrower;
 };
 
+/* Who borrowed before, and is called in after, this one. */
+struct descriptor_turn {
+    void (*call_in)(void *borrower, size_t n);
+    void *borrower;
+};
+
+/* From now on this borrower is called in first; it calls in 'before' for what it lacks itself. */
+static inline void descriptor_pool_borrow(struct descriptor_pool *pool,
+                                          struct descriptor_turn *before,
+                                          void (*call_in)(void *borrower, size_t n), void *borrower)
+{
+    *before = (struct descriptor_turn){pool->call_in, pool->borrower};
+    pool->call_in = call_in;
+    pool->borrower = borrower;
+}
+
+/* What it borrowed it has given back. */
+static inline void descriptor_pool_leave(struct descriptor_pool *pool,
+                                         const struct descriptor_turn *before, const void *borrower)
+{
+    if (pool->borrower != borrower)
+        return;
+    pool->call_in = before->call_in;
+    pool->borrower = before->borrower;
+}
+
 /* SIZE_MAX: as many as there are. */
 static inline void descriptor_pool_limit(struct descriptor_pool *pool, size_t limit)
 {

@@ -23,9 +23,7 @@ struct memory_source {
     struct memory_config config;
     struct memory_handle *first;
     struct descriptor_pool own_pool; /* where none was given */
-    /* Who borrowed before: asked after us. */
-    void (*next_call_in)(void *borrower, size_t n);
-    void *next_borrower;
+    struct descriptor_turn next;
     uint64_t now_ns;
     unsigned opened; /* ever */
     uint64_t page_bytes;
@@ -88,8 +86,8 @@ static void call_in(void *borrower, size_t n)
         close_file(self, handle);
     }
     size_t given = before - self->config.pool->lent;
-    if (given < n && self->next_call_in)
-        self->next_call_in(self->next_borrower, n - given);
+    if (given < n && self->next.call_in)
+        self->next.call_in(self->next.borrower, n - given);
 }
 
 /* ---- ops ---- */
@@ -237,13 +235,9 @@ static size_t memory_open_counters(struct source *source)
 static void memory_free(struct source *source)
 {
     struct memory_source *self = self_of(source);
-    struct descriptor_pool *pool = self->config.pool;
     while (self->first)
         memory_close(source, (uint64_t)(uintptr_t)self->first);
-    if (pool->borrower == self) {
-        pool->call_in = self->next_call_in;
-        pool->borrower = self->next_borrower;
-    }
+    descriptor_pool_leave(self->config.pool, &self->next, self);
     free(self);
 }
 
@@ -268,10 +262,7 @@ int memory_source_new(const struct memory_config *config, struct source **out)
     self->config = *config;
     if (!self->config.pool)
         self->config.pool = &self->own_pool;
-    self->next_call_in = self->config.pool->call_in;
-    self->next_borrower = self->config.pool->borrower;
-    self->config.pool->call_in = call_in;
-    self->config.pool->borrower = self;
+    descriptor_pool_borrow(self->config.pool, &self->next, call_in, self);
     long page = sysconf(_SC_PAGESIZE);
     self->page_bytes = page > 0 ? (uint64_t)page : 4096;
     *out = &self->source;

@@ -46,9 +46,7 @@ struct resctrl_source {
     size_t n_groups;
     struct resctrl_handle *first;
     struct descriptor_pool own_pool; /* where none was given */
-    /* Who borrowed before: asked after us. */
-    void (*next_call_in)(void *borrower, size_t n);
-    void *next_borrower;
+    struct descriptor_turn next;
     bool asked; /* somebody wants to know; until then nothing is looked at */
     bool due;
     uint64_t now_ns, turn;
@@ -130,8 +128,8 @@ static void call_in(void *borrower, size_t n)
          at = at->next)
         close_group(self, at);
     size_t given = before - self->config.pool->lent;
-    if (given < n && self->next_call_in)
-        self->next_call_in(self->next_borrower, n - given);
+    if (given < n && self->next.call_in)
+        self->next.call_in(self->next.borrower, n - given);
 }
 
 /* Once a turn, for all who have it. */
@@ -487,13 +485,9 @@ static size_t resctrl_open_counters(struct source *source)
 static void resctrl_free(struct source *source)
 {
     struct resctrl_source *self = self_of(source);
-    struct descriptor_pool *pool = self->config.pool;
     while (self->first)
         resctrl_close(source, (uint64_t)(uintptr_t)self->first);
-    if (pool->borrower == self) {
-        pool->call_in = self->next_call_in;
-        pool->borrower = self->next_borrower;
-    }
+    descriptor_pool_leave(self->config.pool, &self->next, self);
     mon_tree_release(&self->tree);
     free(self);
 }
@@ -520,10 +514,7 @@ int resctrl_source_new(const struct resctrl_config *config, struct source **out)
     mon_tree_init(&self->tree, config->fs);
     if (!self->config.pool)
         self->config.pool = &self->own_pool;
-    self->next_call_in = self->config.pool->call_in;
-    self->next_borrower = self->config.pool->borrower;
-    self->config.pool->call_in = call_in;
-    self->config.pool->borrower = self;
+    descriptor_pool_borrow(self->config.pool, &self->next, call_in, self);
     *out = &self->source;
     return 0;
 }

@@ -38,9 +38,7 @@ struct waits_source {
     struct waits_handle *first;
     struct waits_machine machine;
     struct descriptor_pool own_pool; /* where none was given */
-    /* Who borrowed before: asked after us. */
-    void (*next_call_in)(void *borrower, size_t n);
-    void *next_borrower;
+    struct descriptor_turn next;
     /* Bounds, by their paths. */
     struct entitled **sorted;
     size_t n_sorted, sorted_cap;
@@ -80,8 +78,8 @@ static void call_in(void *borrower, size_t n)
         handle->called_in |= handle->group == GROUP_WAITS;
     }
     size_t given = before - self->config.pool->lent;
-    if (given < n && self->next_call_in)
-        self->next_call_in(self->next_borrower, n - given);
+    if (given < n && self->next.call_in)
+        self->next.call_in(self->next.borrower, n - given);
 }
 
 /* ---- shares ---- */
@@ -393,13 +391,9 @@ static size_t waits_open_counters(struct source *source)
 static void waits_free(struct source *source)
 {
     struct waits_source *self = self_of(source);
-    struct descriptor_pool *pool = self->config.pool;
     while (self->first)
         waits_close(source, (uint64_t)(uintptr_t)self->first);
-    if (pool->borrower == self) {
-        pool->call_in = self->next_call_in;
-        pool->borrower = self->next_borrower;
-    }
+    descriptor_pool_leave(self->config.pool, &self->next, self);
     waits_machine_release(&self->machine);
     free(self->sorted);
     free(self);
@@ -426,10 +420,7 @@ int waits_source_new(const struct waits_config *config, struct source **out)
     self->config = *config;
     if (!self->config.pool)
         self->config.pool = &self->own_pool;
-    self->next_call_in = self->config.pool->call_in;
-    self->next_borrower = self->config.pool->borrower;
-    self->config.pool->call_in = call_in;
-    self->config.pool->borrower = self;
+    descriptor_pool_borrow(self->config.pool, &self->next, call_in, self);
     waits_machine_init(&self->machine, config->fs);
     *out = &self->source;
     return 0;
