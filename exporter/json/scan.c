@@ -1,6 +1,7 @@
 #include "exporter/json/scan.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <string.h>
 
 void json_scan_init(struct json_scan *scan, const char *text, size_t len)
@@ -328,6 +329,15 @@ void json_scan_skip(struct json_scan *scan)
     } while (!scan->why && scan->depth > outside);
 }
 
+bool json_scan_value(struct json_scan *scan, struct json_span *out)
+{
+    json_scan_next(scan);
+    const char *from = scan->at;
+    json_scan_skip(scan);
+    *out = (struct json_span){from, (size_t)(scan->at - from)};
+    return !scan->why;
+}
+
 bool json_scan_number(struct json_scan *scan, struct json_span *text)
 {
     if (json_scan_next(scan) != JSON_SCAN_NUMBER) {
@@ -364,4 +374,58 @@ int json_scan_finish(struct json_scan *scan, const char **why, size_t *where)
 bool json_span_is(struct json_span name, const char *word)
 {
     return name.len == strlen(word) && memcmp(name.at, word, name.len) == 0;
+}
+
+/* ---- values found by name ---- */
+
+int json_span_document(const char *text, size_t len, struct json_span *out)
+{
+    struct json_scan scan;
+    struct json_span value;
+    const char *why;
+    size_t where;
+    json_scan_init(&scan, text, len);
+    json_scan_value(&scan, &value);
+    int err = json_scan_finish(&scan, &why, &where);
+    if (!err)
+        *out = value;
+    return err;
+}
+
+int json_span_member(struct json_span object, const char *name, struct json_span *out)
+{
+    struct json_scan scan;
+    struct json_span member, value;
+    bool found = false;
+    json_scan_init(&scan, object.at, object.len);
+    if (!json_scan_enter(&scan, JSON_SCAN_OBJECT))
+        return -EINVAL;
+    while (json_scan_member(&scan, &member) && json_scan_value(&scan, &value))
+        if (json_span_is(member, name)) {
+            *out = value;
+            found = true;
+        }
+    return scan.why ? -EINVAL : found ? 0 : -ENOENT;
+}
+
+int json_span_string(struct json_span value, char *out, size_t size)
+{
+    if (value.len < 2 || value.at[0] != '"')
+        return -ENOENT;
+    json_error_t error;
+    json_t *decoded = json_loadb(value.at, value.len, JSON_DECODE_ANY, &error);
+    if (!decoded)
+        return json_error_code(&error) == json_error_out_of_memory ? -ENOMEM : -EINVAL;
+    const char *text = json_string_value(decoded);
+    size_t len = text ? strlen(text) : 0;
+    if (len >= size) {
+        len = size - 1;
+        while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
+            len--;
+    }
+    if (len > 0)
+        memcpy(out, text, len);
+    out[len] = '\0';
+    json_decref(decoded);
+    return 0;
 }

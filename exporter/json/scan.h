@@ -12,7 +12,7 @@
  * What is stepped over is checked, too: everything that jansson refuses is refused, but for names
  * that stand twice in an object, numbers that no double holds, and strings that are not UTF-8
  * (those that are taken must be). The first error stays; from then on nothing is found. Pure, no
- * allocation.
+ * allocation, but for json_span_string().
  */
 #ifndef IE_JSON_SCAN_H
 #define IE_JSON_SCAN_H
@@ -20,8 +20,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "exporter/json/span.h"
 
 enum { JSON_SCAN_DEPTH = 64 };
 
@@ -34,6 +32,12 @@ enum json_scan_kind {
     JSON_SCAN_TRUE,
     JSON_SCAN_FALSE,
     JSON_SCAN_NULL
+};
+
+/* A part of the text: a value, or what stands between the quotes of a name. */
+struct json_span {
+    const char *at;
+    size_t len;
 };
 
 struct json_scan {
@@ -60,6 +64,8 @@ bool json_scan_element(struct json_scan *scan);
 
 /* Steps over one value. */
 void json_scan_skip(struct json_scan *scan);
+/* The same, and says where it stood. False after an error. */
+bool json_scan_value(struct json_scan *scan, struct json_span *out);
 /* Each takes what comes if it is of its kind, or else steps over it: false. */
 bool json_scan_number(struct json_scan *scan, struct json_span *text);
 /* Decoded, with a NUL behind it: never more bytes than the string has in the text with its quotes,
@@ -74,5 +80,18 @@ int json_scan_finish(struct json_scan *scan, const char **why, size_t *where);
 
 /* Names without escapes only. */
 bool json_span_is(struct json_span name, const char *word);
+
+/*
+ * Values found by name: the state files of container runtimes hold secrets, which nobody decodes so,
+ * and little of them is needed.
+ */
+
+/* The whole document: one value, nothing but space around it. 0 or -EINVAL. */
+int json_span_document(const char *text, size_t len, struct json_span *out);
+/* The last member of this name. 0, -ENOENT, or -EINVAL when it is not an object. */
+int json_span_member(struct json_span object, const char *name, struct json_span *out);
+/* Decodes a string, cut to fit out at a character's boundary. 0, -ENOENT for a value that is not
+ * a string, -EINVAL when it is broken, -ENOMEM. */
+int json_span_string(struct json_span value, char *out, size_t size);
 
 #endif

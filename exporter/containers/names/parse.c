@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "exporter/containers/names/names.h"
-#include "exporter/json/span.h"
+#include "exporter/json/scan.h"
 
 enum { FILE_NAME_MAX = 255 };
 
@@ -137,14 +137,15 @@ static int read_storage_entry(struct json_span entry, struct container_names *ou
 {
     struct json_span list, name, metadata;
     struct container_names names = no_names;
-    size_t cursor = 0;
+    struct json_scan scan;
     int err = json_span_member(entry, "names", &list);
-    if (!err && list.at[0] != '[')
-        err = -ENOENT;
-    if (!err)
-        err = json_span_element(list, &cursor, &name);
-    if (!err)
-        err = json_span_string(name, names.name, sizeof names.name);
+    if (err)
+        return err;
+    json_scan_init(&scan, list.at, list.len);
+    if (!json_scan_enter(&scan, JSON_SCAN_ARRAY) || !json_scan_element(&scan))
+        return -ENOENT;
+    json_scan_value(&scan, &name);
+    err = json_span_string(name, names.name, sizeof names.name);
     if (err)
         return err;
     char text[4096];
@@ -161,11 +162,14 @@ int names_parse_storage_index(const char *json, size_t len, const char *id,
                               struct container_names *out)
 {
     struct json_span document, entry;
+    struct json_scan scan;
     int err = json_span_document(json, len, &document);
     if (err)
         return err;
-    size_t cursor = 0;
-    while ((err = json_span_element(document, &cursor, &entry)) == 0) {
+    json_scan_init(&scan, document.at, document.len);
+    if (!json_scan_enter(&scan, JSON_SCAN_ARRAY))
+        return -EINVAL;
+    while (json_scan_element(&scan) && json_scan_value(&scan, &entry)) {
         char this[CONTAINER_ID_LENGTH + 2] = "";
         if (entry.at[0] != '{')
             return -EINVAL;
@@ -175,7 +179,7 @@ int names_parse_storage_index(const char *json, size_t len, const char *id,
         if (strcmp(this, id) == 0)
             return read_storage_entry(entry, out);
     }
-    return err;
+    return -ENOENT;
 }
 
 /* ---- file names ---- */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/base/array.h"
 #include "exporter/governor/see/document.h"
 
 #define FAMILY "interference_container_"
@@ -243,19 +244,6 @@ static void read_container(struct document *document, struct view_container *out
             read_values(document, out);
 }
 
-static int make_room(struct view *view)
-{
-    size_t cap = view->containers_cap ? 2 * view->containers_cap : 64;
-    if (view->n < view->containers_cap)
-        return 0;
-    struct view_container *grown = realloc(view->containers, cap * sizeof *grown);
-    if (!grown)
-        return -ENOMEM;
-    view->containers = grown;
-    view->containers_cap = cap;
-    return 0;
-}
-
 static void read_containers(struct reader *reader)
 {
     struct view *view = reader->view;
@@ -264,7 +252,10 @@ static void read_containers(struct reader *reader)
         return;
     }
     while (json_scan_element(&reader->document.scan)) {
-        reader->err = view->n == VIEW_CONTAINERS_MAX ? -E2BIG : make_room(view);
+        reader->err = view->n == VIEW_CONTAINERS_MAX
+                          ? -E2BIG
+                          : array_reserve(&view->containers, &view->containers_cap, view->n + 1,
+                                          sizeof *view->containers);
         if (reader->err) {
             json_scan_fail(&reader->document.scan, "no room");
             return;

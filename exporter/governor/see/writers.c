@@ -9,34 +9,14 @@
 #include <string.h>
 
 #include "exporter/base/array.h"
-#include "exporter/json/scan.h"
+#include "exporter/governor/see/document.h"
 
 /* Reading in progress. */
 struct reader {
-    struct json_scan scan;
+    struct document document;
     struct writers *writers;
     int err;
 };
-
-/* NaN for what is no number, or none that a double holds. */
-static double read_number(struct reader *reader)
-{
-    struct json_span number;
-    char text[64];
-    if (!json_scan_number(&reader->scan, &number) || number.len >= sizeof text)
-        return NAN;
-    memcpy(text, number.at, number.len);
-    text[number.len] = '\0';
-    double value = strtod(text, NULL);
-    return isfinite(value) ? value : NAN;
-}
-
-/* 0 for what is none, or beyond a thousand years. */
-static uint64_t read_nanoseconds(struct reader *reader)
-{
-    double seconds = read_number(reader);
-    return seconds > 0 && seconds < 3e10 / 4 ? (uint64_t)llround(seconds * 1e9) : 0;
-}
 
 static void add(struct reader *reader, int tid, double ago)
 {
@@ -45,7 +25,7 @@ static void add(struct reader *reader, int tid, double ago)
                                             : array_reserve(&writers->list, &writers->list_cap,
                                                             writers->n + 1, sizeof *writers->list);
     if (reader->err)
-        json_scan_fail(&reader->scan, "no room");
+        json_scan_fail(&reader->document.scan, "no room");
     else
         writers->list[writers->n++] = (struct writer){.tid = tid, .stored_seconds_ago = ago};
 }
@@ -54,15 +34,15 @@ static void read_thread(struct reader *reader)
 {
     struct json_span name;
     double tid = NAN, ago = NAN;
-    if (!json_scan_enter(&reader->scan, JSON_SCAN_OBJECT))
+    if (!json_scan_enter(&reader->document.scan, JSON_SCAN_OBJECT))
         return;
-    while (json_scan_member(&reader->scan, &name)) {
+    while (json_scan_member(&reader->document.scan, &name)) {
         if (json_span_is(name, "tid"))
-            tid = read_number(reader);
+            tid = document_number(&reader->document);
         else if (json_span_is(name, "last_store_seconds_ago"))
-            ago = read_number(reader);
+            ago = document_number(&reader->document);
         else
-            json_scan_skip(&reader->scan);
+            json_scan_skip(&reader->document.scan);
     }
     if (tid >= 1 && tid <= INT_MAX && floor(tid) == tid && ago >= 0)
         add(reader, (int)tid, ago);
@@ -71,22 +51,22 @@ static void read_thread(struct reader *reader)
 /* Reads the elements of a member's array, each by 'read'. */
 static void read_array(struct reader *reader, void (*read)(struct reader *reader))
 {
-    if (!json_scan_enter(&reader->scan, JSON_SCAN_ARRAY))
+    if (!json_scan_enter(&reader->document.scan, JSON_SCAN_ARRAY))
         return;
-    while (json_scan_element(&reader->scan))
+    while (json_scan_element(&reader->document.scan))
         read(reader);
 }
 
 static void read_process(struct reader *reader)
 {
     struct json_span name;
-    if (!json_scan_enter(&reader->scan, JSON_SCAN_OBJECT))
+    if (!json_scan_enter(&reader->document.scan, JSON_SCAN_OBJECT))
         return;
-    while (json_scan_member(&reader->scan, &name)) {
+    while (json_scan_member(&reader->document.scan, &name)) {
         if (json_span_is(name, "threads"))
             read_array(reader, read_thread);
         else
-            json_scan_skip(&reader->scan);
+            json_scan_skip(&reader->document.scan);
     }
 }
 
@@ -97,14 +77,14 @@ static void read_container(struct reader *reader)
     struct json_span name;
     char id[sizeof writers->list->container_id] = "";
     size_t first = writers->n;
-    if (!json_scan_enter(&reader->scan, JSON_SCAN_OBJECT))
+    if (!json_scan_enter(&reader->document.scan, JSON_SCAN_OBJECT))
         return;
-    while (json_scan_member(&reader->scan, &name)) {
+    while (json_scan_member(&reader->document.scan, &name)) {
         if (json_span_is(name, "processes"))
             read_array(reader, read_process);
         else if (!json_span_is(name, "container_id"))
-            json_scan_skip(&reader->scan);
-        else if (json_scan_string(&reader->scan, writers->scratch) &&
+            json_scan_skip(&reader->document.scan);
+        else if (json_scan_string(&reader->document.scan, writers->scratch) &&
                  strlen(writers->scratch) < sizeof id)
             snprintf(id, sizeof id, "%s", writers->scratch);
     }
@@ -119,20 +99,20 @@ static bool read_root(struct reader *reader)
     struct writers *writers = reader->writers;
     struct json_span name;
     bool any = false;
-    if (!json_scan_enter(&reader->scan, JSON_SCAN_OBJECT))
+    if (!json_scan_enter(&reader->document.scan, JSON_SCAN_OBJECT))
         return false;
-    while (json_scan_member(&reader->scan, &name)) {
+    while (json_scan_member(&reader->document.scan, &name)) {
         if (json_span_is(name, "monotonic_seconds")) {
-            writers->monotonic_ns = read_nanoseconds(reader);
+            writers->monotonic_ns = document_nanoseconds(&reader->document);
         } else if (json_span_is(name, "interval_seconds")) {
-            writers->interval_ns = read_nanoseconds(reader);
+            writers->interval_ns = document_nanoseconds(&reader->document);
         } else if (json_span_is(name, "window_seconds")) {
-            writers->window_ns = read_nanoseconds(reader);
+            writers->window_ns = document_nanoseconds(&reader->document);
         } else if (json_span_is(name, "containers")) {
-            any = json_scan_next(&reader->scan) == JSON_SCAN_ARRAY;
+            any = json_scan_next(&reader->document.scan) == JSON_SCAN_ARRAY;
             read_array(reader, read_container);
         } else {
-            json_scan_skip(&reader->scan);
+            json_scan_skip(&reader->document.scan);
         }
     }
     return any;
@@ -156,10 +136,10 @@ int writers_parse(const char *text, size_t len, struct writers *writers, char *e
         snprintf(error, error_size, "%s", strerror(-err));
         return err;
     }
-    json_scan_init(&reader.scan, text, len);
+    document_init(&reader.document, text, len, NULL);
     if (!read_root(&reader))
-        json_scan_fail(&reader.scan, "no list of containers");
-    err = json_scan_finish(&reader.scan, &why, &where);
+        json_scan_fail(&reader.document.scan, "no list of containers");
+    err = json_scan_finish(&reader.document.scan, &why, &where);
     if (!err)
         return 0;
     forget(writers);

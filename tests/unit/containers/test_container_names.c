@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "exporter/containers/names/names.h"
-#include "exporter/json/span.h"
 #include "tests/unit/support/fixture.h"
 
 #define ID_A "aaaa0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"
