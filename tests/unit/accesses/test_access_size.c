@@ -1,17 +1,8 @@
 /* Sizes of accesses, from the instruction: by hand for every form, and as this CPU writes them. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 
-#include <cmocka.h>
-
 #include "exporter/source/accesses/instruction.h"
+#include "tests/unit/support/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define CODE(text) text, sizeof(text) - 1
@@ -239,7 +230,6 @@ static void check(const struct form *form, const uint8_t *code, size_t len)
 
 static void every_form(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(forms); i++) {
         uint8_t code[ACCESS_CODE_BYTES];
         memset(code, 0xcc, sizeof code);
@@ -251,7 +241,6 @@ static void every_form(void **state)
 
 static void a_part_is_truncated(void **state)
 {
-    (void)state;
     uint32_t bytes = 77;
     static const uint8_t vector[] = {0x62, 0xf1, 0x7c, 0x48, 0x11, 0x07}; /* vmovups %zmm0,(%rdi) */
     for (size_t len = 0; len < sizeof vector; len++)
@@ -262,7 +251,6 @@ static void a_part_is_truncated(void **state)
 
 static void no_instruction(void **state)
 {
-    (void)state;
     static const uint8_t opcode_06[] = {0x06, 0x90, 0x90}; /* push %es: not in 64-bit code */
     static const uint8_t locked_move[] = {0xf0, 0x89, 0x07};
     static const uint8_t prefixes[15] = {0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66, 0x66,
@@ -279,7 +267,6 @@ static void no_instruction(void **state)
 
 static void code_of_32_bit_processes(void **state)
 {
-    (void)state;
     static const uint8_t push_es[] = {0x06};
     static const uint8_t push_eax[] = {0x50};
     static const uint8_t inc_move[] = {0x48, 0x89, 0x07}; /* dec %eax; mov %eax,(%edi) */
@@ -295,7 +282,6 @@ static void code_of_32_bit_processes(void **state)
 
 static void names_of_accesses(void **state)
 {
-    (void)state;
     enum access access;
     for (int i = 0; i < ACCESS_KINDS; i++) {
         assert_int_equal(access_parse(access_name((enum access)i), &access), 0);
@@ -351,7 +337,6 @@ static int written(uint8_t *page, const struct form *form)
 
 static void as_this_cpu_writes(void **state)
 {
-    (void)state;
     int n = 0;
     uint8_t *page =
         mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,27 +1,18 @@
 /* What processes have mapped, according to the records: never another mapping's medium. */
-#include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "exporter/base/clock.h"
 #include "exporter/source/accesses/address_space.h"
 #include "exporter/source/accesses/address_spaces.h"
 #include "exporter/source/accesses/own_reader.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 /* ---- one address space against the simplest one: an entry for every page ---- */
 
@@ -63,7 +54,6 @@ static void same_as_pages(const struct address_space *space, const uint64_t *ino
 
 static void one_space_against_pages(void **state)
 {
-    (void)state;
     uint64_t seed = 42, inode[PAGES], since[PAGES];
     for (int round = 0; round < 50; round++) {
         struct address_space space = {0};
@@ -323,7 +313,6 @@ static void give_birth(struct rig *rig, uint32_t parent, uint32_t child, uint64_
 /* Nothing of them is in /proc here, as if they had gone at once. */
 static void children_have_what_their_parents_had(void **state)
 {
-    (void)state;
     struct rig rig;
     rig_init(&rig, 8);
     write_maps(&rig, 7, usual);
@@ -489,7 +478,6 @@ static void loaded_anew(void **state)
 
 static void more_processes_than_fit(void **state)
 {
-    (void)state;
     struct rig rig;
     rig_init(&rig, 3);
     for (unsigned pid = 1; pid <= 40; pid++)
@@ -510,7 +498,6 @@ static void more_processes_than_fit(void **state)
  * access from before. */
 static void forgotten_while_an_access_waits(void **state)
 {
-    (void)state;
     for (int again = 0; again < 2; again++) {
         struct rig rig;
         rig_init(&rig, 2);
@@ -542,7 +529,6 @@ static void forgotten_while_an_access_waits(void **state)
 /* Nor do the mappings of few processes grow without end. */
 static void more_mappings_than_fit(void **state)
 {
-    (void)state;
     enum { LINES = 2000, LINE = 64 };
     struct rig rig;
     char *text = malloc(LINES * LINE);
@@ -579,7 +565,6 @@ static void more_mappings_than_fit(void **state)
 /* A table that removes must still find all others. */
 static void many_come_and_go(void **state)
 {
-    (void)state;
     enum { PIDS = 64 };
     struct rig rig;
     uint64_t seed = 7, time = 1001, end[PIDS + 1] = {0};
@@ -615,7 +600,6 @@ static uint64_t monotonic(void *context)
 
 static void this_process_and_a_child(void **state)
 {
-    (void)state;
     struct rig rig;
     struct fsroot fs;
     enum medium medium;
@@ -667,7 +651,6 @@ static void this_process_and_a_child(void **state)
 
 static void too_large_is_let_be(void **state)
 {
-    (void)state;
     enum { MAPPINGS = 65536 };
     struct rig rig;
     const uint64_t age = 1000000;
@@ -708,7 +691,6 @@ static void too_large_is_let_be(void **state)
 
 static void loading_has_a_budget(void **state)
 {
-    (void)state;
     const uint64_t ms = 1000000;
     struct rig rig;
     uint32_t pid;

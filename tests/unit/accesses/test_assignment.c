@@ -1,19 +1,10 @@
 /* From records to samples of accesses, with everything that can happen in between. */
-#include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "exporter/source/accesses/assignment.h"
 #include "exporter/source/accesses/own_reader.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 #define S UINT64_C(1000000000)
 
@@ -289,7 +280,6 @@ static void assert_sample(const struct access_sample *s, enum medium medium, enu
 
 static void everything_is_known(void **state)
 {
-    (void)state;
     struct rig *rig = rig_new(4096, 64);
     know(rig, 1);
     assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 8);
@@ -313,7 +303,6 @@ static void everything_is_known(void **state)
 
 static void what_was_read_later_waits(void **state)
 {
-    (void)state;
     struct rig *rig = rig_new(64, 64);
     rig->now = 10 * S + 50; /* of the look-up */
     store(rig, 1, TEXT, NVMM, 10 * S);
@@ -333,7 +322,6 @@ static void what_was_read_later_waits(void **state)
 /* A look-up that is never settled must not hold up what is newer. */
 static void nothing_waits_for_ever(void **state)
 {
-    (void)state;
     struct rig *rig = rig_new(64, 64);
     rig->now = 100 * S; /* of the look-ups */
     store(rig, 1, TEXT, NVMM, 10 * S);
@@ -355,7 +343,6 @@ static void nothing_waits_for_ever(void **state)
 
 static void new_code_in_a_known_process(void **state)
 {
-    (void)state;
     struct rig *rig = rig_new(64, 64);
     know(rig, 1);
     rig->now = 11 * S + 50;
@@ -372,7 +359,6 @@ static void new_code_in_a_known_process(void **state)
 
 static void another_program_since(void **state)
 {
-    (void)state;
     for (int known = 0; known < 2; known++) {
         struct rig *rig = rig_new(64, 64);
         if (known)
@@ -397,7 +383,6 @@ static void another_program_since(void **state)
 
 static void other_code_mapped_since(void **state)
 {
-    (void)state;
     struct rig *rig = rig_new(64, 64);
     know(rig, 1);
     rig->now = 11 * S + 50;
@@ -417,7 +402,6 @@ static void other_code_mapped_since(void **state)
 
 static void something_else_mapped_since(void **state)
 {
-    (void)state;
     struct rig *rig = rig_new(64, 64);
     rig->now = 10 * S + 50;
     store(rig, 1, TEXT, NVMM, 10 * S);
@@ -429,7 +413,6 @@ static void something_else_mapped_since(void **state)
 
 static void ended_since(void **state)
 {
-    (void)state;
     struct rig *rig = rig_new(64, 64);
     rig->code = NULL;
     fixture_write(&rig->f, "proc/1/maps", "%s", ""); /* as that of a process that is ending */
@@ -453,7 +436,6 @@ static void ended_since(void **state)
 /* What its other threads access is known by theirs. */
 static void the_first_thread_has_ended(void **state)
 {
-    (void)state;
     struct rig *rig = rig_new(64, 64);
     write_maps(rig, 1, "");
     write_maps(rig, 1001, usual);
@@ -474,7 +456,6 @@ static void the_first_thread_has_ended(void **state)
 /* Whose process it was is let be for a while, then for longer; neighbours are looked into. */
 static void reads_that_do_not_end(void **state)
 {
-    (void)state;
     struct rig *rig = rig_new(64, 64);
     rig->cgroup_of[2] = ALSO_OURS;
     rig->hangs = true;
@@ -519,7 +500,6 @@ static void reads_that_do_not_end(void **state)
 /* It comes back within the time that a sample waits, or does not. */
 static void nobody_reads_for_a_while(void **state)
 {
-    (void)state;
     struct rig *rig = rig_new(64, 64);
     rig->unready = true;
     rig->now = 10 * S + 50;
@@ -545,7 +525,6 @@ static void nobody_reads_for_a_while(void **state)
 
 static void records_were_lost(void **state)
 {
-    (void)state;
     struct rig *rig = rig_new(64, 64);
     know(rig, 1);
     rig->now = 11 * S + 50;
@@ -574,7 +553,6 @@ static void records_were_lost(void **state)
 /* A compiler may put other code there at any time: good for samples from before the reading. */
 static void code_made_at_run_time(void **state)
 {
-    (void)state;
     struct rig *rig = rig_new(64, 64);
     know(rig, 1);
     rig->now = 11 * S + 50;
@@ -594,7 +572,6 @@ static void code_made_at_run_time(void **state)
 
 static void each_process_has_its_own_code(void **state)
 {
-    (void)state;
     struct rig *rig = rig_new(64, 64);
     know(rig, 1);
     set_code(rig, CODE(store_4));
@@ -611,7 +588,6 @@ static void each_process_has_its_own_code(void **state)
 
 static void narrow_processes(void **state)
 {
-    (void)state;
     struct rig *rig = rig_new(64, 64);
     rig->narrow = true;
     know(rig, 1); /* 0x48 is an instruction of its own there, without memory */
@@ -624,7 +600,6 @@ static void narrow_processes(void **state)
 
 static void the_kernels_instructions(void **state)
 {
-    (void)state;
     struct rig *rig = rig_new(64, 64);
     know(rig, 1);
     struct kernel_record record = record_of(1, TEXT, NVMM, rig->now + 5);
@@ -639,7 +614,6 @@ static void the_kernels_instructions(void **state)
 
 static void foreign_ones_cost_little(void **state)
 {
-    (void)state;
     struct rig *rig = rig_new(64, 64);
     rig->now = 11 * S;
     for (uint64_t i = 0; i < 100; i++)
@@ -658,7 +632,6 @@ static void foreign_ones_cost_little(void **state)
 
 static void samples_with_a_cgroup(void **state)
 {
-    (void)state;
     struct rig *rig = rig_new(64, 64);
     struct kernel_record record = record_of(9, TEXT, NVMM, 10 * S);
     record.sample.cgroup_id = ALSO_OURS; /* the moment's truth, whatever is known of the process */
@@ -675,7 +648,6 @@ static void samples_with_a_cgroup(void **state)
 
 static void children_begin_where_their_parents_are(void **state)
 {
-    (void)state;
     struct rig *rig = rig_new(64, 64);
     know(rig, 1);
     for (uint32_t pid = 20; pid < 24; pid++) /* each the child of the one before; all gone by now */
@@ -707,7 +679,6 @@ static void children_begin_where_their_parents_are(void **state)
 /* A runtime forks, moves the child into a container's cgroup, and runs the payload. */
 static void a_child_that_was_moved(void **state)
 {
-    (void)state;
     struct rig *rig = rig_new(64, 64);
     store(rig, 9, TEXT, NVMM, rig->now);
     task(rig, KERNEL_RECORD_FORK, 5, 9, 11 * S);
@@ -734,7 +705,6 @@ static void a_child_that_was_moved(void **state)
 
 static void no_room_to_wait(void **state)
 {
-    (void)state;
     struct rig *rig = rig_new(64, 4);
     know(rig, 1);
     rig->now = 11 * S + 50;
@@ -754,7 +724,6 @@ static void no_room_to_wait(void **state)
 
 static void no_room_in_the_queue(void **state)
 {
-    (void)state;
     struct rig *rig = rig_new(4, 64);
     know(rig, 1);
     for (uint64_t i = 0; i < 10; i++)
@@ -767,7 +736,6 @@ static void no_room_in_the_queue(void **state)
 
 static void latency_is_handed_on(void **state)
 {
-    (void)state;
     struct rig *rig = rig_new(64, 64);
     rig->now = 10 * S + 50;
     struct kernel_record record = record_of(1, TEXT, NVMM, 10 * S);
@@ -784,7 +752,6 @@ static void latency_is_handed_on(void **state)
 /* Whoever makes reading expensive gets no sizes. */
 static void reading_has_a_budget(void **state)
 {
-    (void)state;
     const uint64_t ms = S / 1000;
     struct rig *rig = rig_new(4096, 1024);
     know(rig, 1);
@@ -816,7 +783,6 @@ static void reading_has_a_budget(void **state)
 
 static void the_rule_looks_again(void **state)
 {
-    (void)state;
     struct rig *rig = rig_new(64, 64);
     for (uint64_t t = 100; t <= 300; t++)
         settle(rig, t * S);

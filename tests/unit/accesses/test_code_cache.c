@@ -1,17 +1,9 @@
 /* What instructions access, remembered by address. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "exporter/source/accesses/code_cache.h"
+#include "tests/unit/support/unit.h"
 
 static void much_code(void **state)
 {
-    (void)state;
     struct code_cache *cache;
     assert_int_equal(code_cache_new(0, &cache), -EINVAL);
     assert_int_equal(code_cache_new(1000, &cache), 0);

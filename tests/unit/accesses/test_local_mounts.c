@@ -1,19 +1,9 @@
 /* Whose pages come without asking a program, and long files in a window. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/source/accesses/budget.h"
 #include "exporter/source/accesses/local_mounts.h"
 #include "exporter/source/accesses/proc_lines.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 static void types(void **state)
 {
@@ -33,7 +23,6 @@ static void types(void **state)
         {"virtiofs", false},  {"rootfs", true},
         {"ramfs", true},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         struct fixture f;
         struct local_mounts *mounts;
@@ -53,7 +42,6 @@ static void types(void **state)
 /* The table is read once a second, however often somebody asks. */
 static void age(void **state)
 {
-    (void)state;
     struct fixture f;
     struct local_mounts *mounts;
     const uint64_t s = LOCAL_MOUNTS_MAX_AGE_NS;
@@ -77,7 +65,6 @@ static void age(void **state)
 /* More than one window, in any order. */
 static void many(void **state)
 {
-    (void)state;
     enum { MOUNTS = 5000 };
     struct fixture f;
     struct local_mounts *mounts;
@@ -98,7 +85,6 @@ static void many(void **state)
 
 static void long_lines(void **state)
 {
-    (void)state;
     struct fixture f;
     struct proc_lines *lines = malloc(sizeof *lines);
     const char *text;
@@ -141,7 +127,6 @@ static void long_lines(void **state)
 
 static void budgets(void **state)
 {
-    (void)state;
     const uint64_t ms = 1000000, s = 1000 * ms;
     struct budget budget = {0};
     uint64_t now = 100 * s;

@@ -1,14 +1,6 @@
 /* The kernel's text about address spaces and mounts. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/source/accesses/maps.h"
+#include "tests/unit/support/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -20,7 +12,6 @@ static int one(const char *text, struct maps_line *out)
 
 static void lines(void **state)
 {
-    (void)state;
     static const char text[] =
         "00400000-0040b000 r-xp 00001000 103:0a 6029317                           /usr/bin/a b\n"
         "7f0000000000-7f0000200000 rw-s 00000000 00:05 91 /dev/dax1.0 (deleted)\n"
@@ -57,7 +48,6 @@ static void lines(void **state)
 
 static void broken_lines_are_taken_off(void **state)
 {
-    (void)state;
     static const char *const bad[] = {
         "",
         "x",
@@ -92,7 +82,6 @@ static void broken_lines_are_taken_off(void **state)
 
 static void mounts(void **state)
 {
-    (void)state;
     static const char text[] =
         "22 1 259:3 / / rw,relatime shared:1 - ext4 /dev/root rw,dax=always\n"
         "short\n"

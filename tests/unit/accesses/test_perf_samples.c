@@ -1,27 +1,18 @@
 /* Samples from the kernel to the loop: page faults take the place of precise stores, a directory
  * that of persistent memory. */
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "exporter/base/clock.h"
 #include "exporter/source/accesses/accesses.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 enum { PAGES = 300, MAX_TAKEN = 1 << 16, TAG = 77, CGROUP = 1000 };
 
@@ -222,7 +213,6 @@ static int pmu_map(void *context, int fd, size_t size, void **out)
  * can give it. */
 static void the_cgroup_where_it_is_cheap(void **state)
 {
-    (void)state;
     for (int told = 0; told < 2; told++) {
         for (int old = 0; old < 2; old++) {
             struct rig rig;
@@ -255,7 +245,6 @@ static void the_cgroup_where_it_is_cheap(void **state)
 
 static void reasons(void **state)
 {
-    (void)state;
     struct rig rig;
     struct verdict why;
     rig_init(
@@ -315,7 +304,6 @@ static bool opens(struct rig *rig, size_t events)
 
 static void cpus_come_and_go(void **state)
 {
-    (void)state;
     struct rig rig;
     struct fixture f;
     rig_init(&rig);
@@ -463,7 +451,6 @@ static void check_stores(const struct rig *rig, const struct stores *stores, enu
 
 static void stores_of_a_process(void **state)
 {
-    (void)state;
     struct rig rig;
     char path[128];
     rig_init(&rig);
@@ -505,7 +492,6 @@ static void stores_of_a_process(void **state)
 /* If no collector needs samples, a missing privilege is no fault. */
 static void without_its_privileges_it_is_off_unless_asked_for(void **state)
 {
-    (void)state;
     struct verdict why = {0};
     struct fixture tree;
     struct rig rig;

@@ -1,12 +1,6 @@
 /* The table of processes by number that the tables of what is known of each stand on. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "exporter/source/accesses/pid_table.h"
+#include "tests/unit/support/unit.h"
 
 static const uint64_t second = 1000000000;
 
@@ -43,7 +37,6 @@ static void assert_known(const struct pid_table *table, uint32_t pid, bool known
 /* Whatever goes, the others are still found: in an order of its own, and by the thousand. */
 static void what_is_removed(void **state)
 {
-    (void)state;
     enum { MAX = 1000 };
     size_t released = 0;
     struct pid_table table = {.release = count_release, .context = &released};
@@ -78,7 +71,6 @@ static void what_is_removed(void **state)
 
 static void the_dead_are_kept_for_a_second(void **state)
 {
-    (void)state;
     struct pid_table table = {0};
     assert_int_equal(pid_table_init(&table, 8, sizeof(struct process)), 0);
     for (uint32_t pid = 1; pid <= 5; pid++)
@@ -118,7 +110,6 @@ static void the_dead_are_kept_for_a_second(void **state)
 /* A first thread that ends does not end what its others do. */
 static void headless(void **state)
 {
-    (void)state;
     struct pid_table table = {0};
     assert_int_equal(pid_table_init(&table, 8, sizeof(struct process)), 0);
     struct pid_entry *entry = &add(&table, 7)->entry;

@@ -1,25 +1,16 @@
 /* Code of other processes: compiled at run time, at the end of a mapping, of processes that end. */
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "exporter/source/accesses/code.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 /* movdir64b (%rsi),%rdi */
 static const uint8_t instruction[] = {0x66, 0x0f, 0x38, 0xf8, 0x3e};
@@ -50,7 +41,6 @@ static pid_t start_child(uint8_t *pages, size_t page)
 
 static void code_of_a_child(void **state)
 {
-    (void)state;
     struct fsroot fs;
     struct process_code *reader;
     assert_int_equal(fsroot_init(&fs, NULL, NULL, NULL, NULL), 0);
@@ -99,7 +89,6 @@ static void code_of_a_child(void **state)
 /* Mounted where the first process does not see it: by the kernel's own answers. */
 static void code_of_a_mount_of_its_own(void **state)
 {
-    (void)state;
     struct fixture f;
     struct fsroot fs;
     struct process_code *reader;
@@ -146,7 +135,6 @@ static void code_of_a_mount_of_its_own(void **state)
 
 static void code_of_local_files_only(void **state)
 {
-    (void)state;
     enum { PAGES = 8 };
     static const struct {
         const char *device;
@@ -210,7 +198,6 @@ static void code_of_local_files_only(void **state)
 /* As dynamic compilers make it: written through one mapping, run in another. */
 static void code_in_memory_of_a_file(void **state)
 {
-    (void)state;
     struct fsroot fs;
     struct process_code *reader;
     uint8_t code[ACCESS_CODE_BYTES];
@@ -234,7 +221,6 @@ static void code_in_memory_of_a_file(void **state)
 /* A text that other programs make long is read to a MiB, and no further. */
 static void long_maps(void **state)
 {
-    (void)state;
     enum { LINES = 20000 };
     struct fixture f;
     struct process_code *reader;
@@ -257,7 +243,6 @@ static void long_maps(void **state)
 
 static void kinds_of_programs(void **state)
 {
-    (void)state;
     static const uint8_t wide[] = {33, 0, 0, 0, 0, 0, 0, 0, 0, 0xf0, 0xff, 0xf7, 0xff, 0x7f, 0, 0,
                                    6,  0, 0, 0, 0, 0, 0, 0, 0, 0x10, 0,    0,    0,    0,    0, 0,
                                    0,  0, 0, 0, 0, 0, 0, 0, 0, 0,    0,    0,    0,    0,    0, 0};
@@ -286,7 +271,6 @@ static void kinds_of_programs(void **state)
 /* Its program's file may be anybody's: nothing but auxv is opened. */
 static void no_program_is_opened(void **state)
 {
-    (void)state;
     struct fixture f;
     bool out;
     fixture_init(&f);

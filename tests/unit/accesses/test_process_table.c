@@ -1,13 +1,6 @@
 /* Which cgroup processes are in, and which program they run. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "exporter/source/accesses/process_table.h"
+#include "tests/unit/support/unit.h"
 
 #define S UINT64_C(1000000000)
 
@@ -15,7 +8,6 @@ enum { OURS = 500 };
 
 static void many_processes(void **state)
 {
-    (void)state;
     struct process_table *table;
     assert_int_equal(process_table_new(0, &table), -EINVAL);
     assert_int_equal(process_table_new(100, &table), 0);
@@ -52,7 +44,6 @@ static void many_processes(void **state)
 /* For that the first thread ends, and the process lives on under its number. */
 static void another_thread_runs_a_program(void **state)
 {
-    (void)state;
     struct process_table *table;
     assert_int_equal(process_table_new(100, &table), 0);
     for (uint32_t pid = 1; pid <= 2; pid++) {

@@ -1,15 +1,9 @@
 /* Samples from one thread to another. */
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "exporter/source/accesses/queue.h"
+#include "tests/unit/support/unit.h"
 
 static struct access_sample numbered(uint64_t i)
 {
@@ -30,7 +24,6 @@ static void assert_numbered(const struct access_sample *sample, uint64_t i)
 
 static void order_and_room(void **state)
 {
-    (void)state;
     struct sample_queue *queue;
     struct access_sample out[8];
     assert_int_equal(sample_queue_new(0, &queue), -EINVAL);
@@ -70,7 +63,6 @@ static void *put_all(void *argument)
 
 static void two_threads(void **state)
 {
-    (void)state;
     struct sample_queue *queue;
     struct access_sample out[100];
     pthread_t thread;

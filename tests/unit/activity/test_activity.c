@@ -1,23 +1,14 @@
 /* CPU time from a made-up tree: which file is taken, what rows it gives, what it costs. */
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "exporter/source/activity/activity.h"
 #include "exporter/source/perf/perf.h"
 #include "tests/unit/support/fake_pmu.h"
 #include "tests/unit/support/fixture.h"
 #include "tests/unit/support/malloc_count.h"
+#include "tests/unit/support/unit.h"
 
 enum { ROWS = 8 };
 

@@ -2,21 +2,12 @@
  * CPU time borrows descriptors of the counters, and never keeps any from them: whatever is opened
  * and closed in which order, each group of counters opens exactly when it would without a borrower.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "exporter/source/activity/activity.h"
 #include "tests/unit/support/perf_fixture.h"
+#include "tests/unit/support/unit.h"
 
 enum { CONTAINERS = 12, STEPS = 4000, CORE_NEED = 2 * CORE_ROLES };
 
@@ -183,13 +174,11 @@ static void play(uint32_t way)
 
 static void files_never_displace_counters(void **state)
 {
-    (void)state;
     play(ACTIVITY_STAT);
 }
 
 static void clocks_never_displace_counters(void **state)
 {
-    (void)state;
     play(ACTIVITY_CLOCK);
 }
 

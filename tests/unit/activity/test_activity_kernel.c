@@ -3,28 +3,19 @@
  * which is also what the process says of itself. Ratios only. Skipped, with the reason, without
  * root or where a way is missing.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "exporter/containers/cgroups/hierarchy.h"
 #include "exporter/source/activity/activity.h"
 #include "exporter/source/perf/perf.h"
+#include "tests/unit/support/unit.h"
 
 enum { ROWS = 512, WORK_MS = 250 };
 

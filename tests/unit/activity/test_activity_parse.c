@@ -1,14 +1,6 @@
 /* The kernel's files of CPU time, whole and broken. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/source/activity/parse.h"
+#include "tests/unit/support/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -16,7 +8,6 @@ static const uint64_t untouched = 77;
 
 static void test_cpu_stat(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         int err;
@@ -46,7 +37,6 @@ static void test_cpu_stat(void **state)
 
 static void test_usage(void **state)
 {
-    (void)state;
     uint64_t ns = untouched;
     static const char *const bad[] = {
         "", "\n", "12", "12 \n", "12\n\n", "-1\n", "18446744073709551616\n"};
@@ -59,7 +49,6 @@ static void test_usage(void **state)
 
 static void test_percpu(void **state)
 {
-    (void)state;
     uint64_t ns[3] = {untouched, untouched, untouched};
     size_t n = untouched;
     static const char *const bad[] = {"", "\n", "1 2", "1  2 \n", "1 x\n", "1 2 \n3", " 1 \n"};
@@ -82,7 +71,6 @@ static void test_percpu(void **state)
 /* User, nice, system, irq and softirq; neither idle, iowait nor steal, and guests once. */
 static void test_proc_stat(void **state)
 {
-    (void)state;
     static const char text[] = "cpu  1313511 266615 447998 603033 8986 0 6931 8544 0 0\n"
                                "cpu0 1 20 300 4000 50000 600000 7000000 80000000 1 20\n"
                                "cpu17 10 0 0 5 5 0 0 5 10 0\n"
@@ -104,7 +92,6 @@ static void test_proc_stat(void **state)
 
 static void test_broken_proc_stat(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         int err;

@@ -1,27 +1,16 @@
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <jansson.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include <jansson.h>
 
 #include "exporter/base/cpulist.h"
 #include "exporter/base/fsroot.h"
 #include "exporter/base/log.h"
 #include "exporter/base/reason.h"
+#include "tests/unit/support/unit.h"
 
 static void test_cpulist(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t n;
@@ -62,7 +51,6 @@ static void write_file(const char *path, const char *text)
 
 static void test_fsroot(void **state)
 {
-    (void)state;
     char dir[] = "/tmp/fsroot.XXXXXX", path[4096], text[16], file[64];
     assert_non_null(mkdtemp(dir));
     snprintf(file, sizeof file, "%s/number", dir);
@@ -142,7 +130,6 @@ static const char *log_line(enum log_level minimum, enum log_format format, enum
 
 static void test_log_logfmt(void **state)
 {
-    (void)state;
     const char *line = log_line(LOG_LEVEL_INFO, LOG_FORMAT_LOGFMT, LOG_LEVEL_WARN, "a \"b\"\nc");
     assert_non_null(strstr(line, "Z level=warn module=test msg=\"a \\\"b\\\"\\nc\"\n"));
     assert_int_equal(strncmp(line, "ts=2", 4), 0);
@@ -154,7 +141,6 @@ static void test_log_logfmt(void **state)
 
 static void test_log_json(void **state)
 {
-    (void)state;
     static char messages[3][2000];
     memset(messages[1], '"', 1500); /* cut, still one valid line */
     memset(messages[2], '\n', 1500);
@@ -175,7 +161,6 @@ static void test_log_json(void **state)
 
 static void test_reasons(void **state)
 {
-    (void)state;
     for (int i = 0; i < REASON_COUNT; i++) {
         assert_non_null(reason_name((enum reason)i));
         for (int j = 0; j < i; j++)

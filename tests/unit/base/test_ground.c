@@ -1,21 +1,11 @@
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/base/array.h"
 #include "exporter/base/clock.h"
 #include "exporter/base/hash.h"
 #include "exporter/base/siphash.h"
+#include "tests/unit/support/unit.h"
 
 static void clocks_go_on_in_nanoseconds(void **state)
 {
-    (void)state;
     struct timespec now;
     uint64_t before = clock_mono_ns();
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -30,7 +20,6 @@ static void clocks_go_on_in_nanoseconds(void **state)
 /* Values of the FNV reference code, http://www.isthe.com/chongo/tech/comp/fnv/. */
 static void bytes_are_hashed_by_fnv_1a(void **state)
 {
-    (void)state;
     assert_true(hash_bytes(HASH_START, "", 0) == UINT64_C(0xcbf29ce484222325));
     assert_true(hash_bytes(HASH_START, "a", 1) == UINT64_C(0xaf63dc4c8601ec8c));
     assert_true(hash_bytes(HASH_START, "foobar", 6) == UINT64_C(0x85944171f73967e8));
@@ -43,7 +32,6 @@ static void bytes_are_hashed_by_fnv_1a(void **state)
  * 0 to 15, the text's 0, 1, 2 and so on. */
 static void texts_are_hashed_by_siphash(void **state)
 {
-    (void)state;
     const struct siphash_key key = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)};
     static const struct {
         size_t n;
@@ -68,7 +56,6 @@ static void texts_are_hashed_by_siphash(void **state)
 /* Consecutive numbers, such as pids, fall on different places of a table by the high bits. */
 static void numbers_are_spread(void **state)
 {
-    (void)state;
     uint8_t seen[256] = {0};
     size_t places = 0;
     for (uint64_t i = 1; i <= 128; i++) {
@@ -81,7 +68,6 @@ static void numbers_are_spread(void **state)
 
 static void an_array_doubles(void **state)
 {
-    (void)state;
     uint32_t *at = NULL;
     size_t cap = 0;
     assert_int_equal(array_reserve(&at, &cap, 0, sizeof *at), 0);
@@ -103,7 +89,6 @@ static void an_array_doubles(void **state)
 
 static void an_array_that_cannot_grow_stays(void **state)
 {
-    (void)state;
     uint64_t *at = NULL;
     size_t cap = 0;
     assert_int_equal(array_reserve(&at, &cap, 1, sizeof *at), 0);

@@ -1,13 +1,6 @@
 /* The table of pointers by hash, against a plain table. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "exporter/base/hash_table.h"
+#include "tests/unit/support/unit.h"
 
 enum { KEYS = 500 };
 
@@ -28,7 +21,6 @@ static bool finds(const struct hash_table *table, int key, const void *value)
 
 static void against_a_plain_table(void **state)
 {
-    (void)state;
     static bool there[KEYS];
     struct hash_table table = {0};
     uint32_t random = 99;
@@ -57,7 +49,6 @@ static void against_a_plain_table(void **state)
 
 static void none(void **state)
 {
-    (void)state;
     struct hash_table table = {0};
     size_t at = 0;
     int value;

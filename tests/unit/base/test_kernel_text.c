@@ -1,15 +1,9 @@
 /* Taking text apart from its front, and files read and written whole. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "exporter/base/kernel_text.h"
 #include "exporter/base/whole.h"
+#include "tests/unit/support/unit.h"
 
 static struct kernel_text of(const char *text)
 {
@@ -38,7 +32,6 @@ static void numbers(void **state)
         {"-1", 10, false, 0, NULL},
         {" 1", 10, false, 0, NULL},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct kernel_text in = of(cases[i].text);
         uint64_t value = 1;
@@ -52,7 +45,6 @@ static void numbers(void **state)
 
 static void lines_and_words(void **state)
 {
-    (void)state;
     struct kernel_text in = of("one=1\n\nlast"), line, front;
     assert_true(kernel_text_rest_line(&in, &line));
     assert_false(kernel_text_word(&line, "one=12"));
@@ -71,7 +63,6 @@ static void lines_and_words(void **state)
 /* A pipe gives what is in it, and then waits or ends: never all at once. */
 static void all_of_it(void **state)
 {
-    (void)state;
     int ends[2];
     char back[8];
     size_t len = 0;

@@ -1,32 +1,22 @@
 /* The log never waits, and no message floods it. */
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "exporter/base/log.h"
+#include "tests/unit/support/unit.h"
 
 static struct log_limits limits;
 
 static int setup(void **state)
 {
-    (void)state;
     alarm(60); /* who waits for ever fails */
     return log_limits_init(&limits);
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     log_limits_release(&limits);
     alarm(0);
     return 0;
@@ -78,7 +68,6 @@ static void check_full(int ends[2])
 
 static void a_full_pipe_is_not_waited_for(void **state)
 {
-    (void)state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     check_full(ends);
@@ -86,7 +75,6 @@ static void a_full_pipe_is_not_waited_for(void **state)
 
 static void a_full_socket_is_not_waited_for(void **state)
 {
-    (void)state;
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     check_full(ends);
@@ -94,7 +82,6 @@ static void a_full_socket_is_not_waited_for(void **state)
 
 static void nobody_at_the_other_end(void **state)
 {
-    (void)state;
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     const struct log log = {.fd = ends[1], .limits = &limits};
@@ -118,7 +105,6 @@ static void *talk(void *context)
 
 static void threads_do_not_wait_for_room(void **state)
 {
-    (void)state;
     int ends[2];
     char bytes[65536], *line = bytes;
     pthread_t threads[THREADS];
@@ -158,7 +144,6 @@ static unsigned taken(const char *module, const char *format, unsigned n, uint64
 
 static void every_message_has_a_rate(void **state)
 {
-    (void)state;
     static const char one[] = "one", other[] = "other", *const module = "module";
     const uint64_t start_ns = 1000;
     assert_int_equal(taken(module, one, 1000, start_ns), LOG_BURST);
@@ -177,7 +162,6 @@ static void every_message_has_a_rate(void **state)
 
 static void many_different_messages_share_an_allowance(void **state)
 {
-    (void)state;
     static char formats[1000];
     unsigned sum = 0;
     for (size_t i = 0; i < sizeof formats; i++)
@@ -188,7 +172,6 @@ static void many_different_messages_share_an_allowance(void **state)
 
 static void what_was_left_out_is_said(void **state)
 {
-    (void)state;
     int ends[2];
     char bytes[4096];
     assert_int_equal(pipe(ends), 0);

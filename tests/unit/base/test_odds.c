@@ -1,18 +1,11 @@
 /* A probability, and a rate, as people say them. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "exporter/base/odds.h"
+#include "tests/unit/support/unit.h"
 
 static void says_odds(void **state)
 {
-    (void)state;
     static const struct {
         double p;
         const char *words;
@@ -30,7 +23,6 @@ static void says_odds(void **state)
 
 static void says_rates(void **state)
 {
-    (void)state;
     static const struct {
         double per_hour;
         const char *words;

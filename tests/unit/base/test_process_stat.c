@@ -1,16 +1,8 @@
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "exporter/base/process_stat.h"
+#include "tests/unit/support/unit.h"
 
 static void start_times(void **state)
 {
-    (void)state;
     uint64_t ticks = 0;
     assert_int_equal(process_start_ticks("7 (a) b) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 "
                                          "123456 1000 2",
@@ -26,7 +18,6 @@ static void start_times(void **state)
 
 static void states(void **state)
 {
-    (void)state;
     char letter = 0;
     assert_int_equal(process_state("7 (a) R b) S 1 7 7 0", &letter), 0);
     assert_int_equal(letter, 'S');

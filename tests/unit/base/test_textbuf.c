@@ -1,23 +1,12 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
 
 #include "exporter/base/decimal.h"
 #include "exporter/base/textbuf.h"
 #include "tests/unit/support/draw.h"
+#include "tests/unit/support/unit.h"
 
 static void test_append(void **state)
 {
-    (void)state;
     struct textbuf buf;
     textbuf_init(&buf);
     textbuf_str(&buf, "a");
@@ -37,7 +26,6 @@ static void test_append(void **state)
 /* printf must survive any amount of room left, the exact fit above all. */
 static void test_growth(void **state)
 {
-    (void)state;
     char expected[300];
     memset(expected, 'x', sizeof expected);
     for (size_t before = 0; before < 140; before++) {
@@ -55,7 +43,6 @@ static void test_growth(void **state)
 
 static void test_trim(void **state)
 {
-    (void)state;
     struct textbuf buf = TEXTBUF_INIT;
     textbuf_str(&buf, "kept");
     textbuf_reserve(&buf, 1000000);
@@ -73,7 +60,6 @@ static void test_trim(void **state)
 
 static void test_fixed(void **state)
 {
-    (void)state;
     char storage[9];
     memset(storage, '#', sizeof storage);
     struct textbuf buf;
@@ -116,7 +102,6 @@ static void check_text(void (*add)(struct textbuf *, const char *), const char *
 
 static void test_label_value(void **state)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"", ""},
         {"plain", "plain"},
@@ -141,7 +126,6 @@ static void test_label_value(void **state)
 /* Every character of these ranges, and their neighbours, by its code. */
 static void what_is_not_seen_is_replaced(void **state)
 {
-    (void)state;
     static const struct {
         unsigned from, to;
     } ranges[] = {{0x01, 0x09},     {0x0b, 0x1f},     {0x7f, 0x9f},    {0x61c, 0x61c},
@@ -169,7 +153,6 @@ static void what_is_not_seen_is_replaced(void **state)
 
 static void test_quoted(void **state)
 {
-    (void)state;
     check_text(textbuf_quoted, "a\"b\\c\nd\te\x7f\x01\xff\xc3\xa9",
                "\"a\\\"b\\\\c\\nd\\u0009e\\u007f\\u0001" BAD "\xc3\xa9\"");
 }
@@ -183,7 +166,6 @@ static const char *write_number(size_t (*write)(char *, double), double value)
 
 static void test_doubles_by_hand(void **state)
 {
-    (void)state;
     static const struct {
         double value;
         const char *text;
@@ -225,7 +207,6 @@ static void test_doubles_by_hand(void **state)
 
 static void test_canonical(void **state)
 {
-    (void)state;
     /* The first rows are the examples of the OpenMetrics specification. */
     static const struct {
         double value;
@@ -273,7 +254,6 @@ static void check_double(double value)
 
 static void test_doubles_read_back(void **state)
 {
-    (void)state;
     uint64_t seed = DRAW_SEED;
     for (int i = 0; i < 60000; i++) {
         uint64_t bits = draw(&seed);
@@ -302,7 +282,6 @@ static void test_doubles_read_back(void **state)
 
 static void test_u64(void **state)
 {
-    (void)state;
     uint64_t seed = 1;
     for (int i = 0; i < 10000; i++) {
         uint64_t value = draw(&seed) >> i % 64;

@@ -1,22 +1,13 @@
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "exporter/containers/cgroup_map.h"
+#include "tests/unit/support/unit.h"
 
 static void set_find_remove(void **state)
 {
-    (void)state;
     struct cgroup_map *map;
     assert_int_equal(cgroup_map_new(&map), 0);
     uint32_t slot = 11, gen = 12;
@@ -50,7 +41,6 @@ static void set_find_remove(void **state)
 
 static void grows(void **state)
 {
-    (void)state;
     struct cgroup_map *map;
     assert_int_equal(cgroup_map_new(&map), 0);
     for (uint32_t i = 1; i <= 50000; i++)
@@ -69,7 +59,6 @@ static void grows(void **state)
 /* Ids that come and go for ever leave nothing behind. */
 static void churn_does_not_grow(void **state)
 {
-    (void)state;
     struct cgroup_map *map;
     assert_int_equal(cgroup_map_new(&map), 0);
     size_t used = 0;
@@ -120,7 +109,6 @@ static void *reader(void *arg)
  * them; the others come and go. */
 static void readers_and_a_writer(void **state)
 {
-    (void)state;
     struct shared s = {0};
     assert_int_equal(cgroup_map_new(&s.map), 0);
     for (uint32_t id = 1; id <= STABLE; id++)

@@ -1,19 +1,10 @@
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "exporter/containers/names/names.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 #define ID_A "aaaa0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"
 #define UID "11112222-3333-4444-5555-666677778888"
@@ -105,7 +96,6 @@ static void check_names(const struct row *row, const struct container_names *nam
 
 static void every_format(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         size_t len;
         char *text = read_fixture(rows[i].file, &len);
@@ -124,7 +114,6 @@ static void every_format(void **state)
 /* A file that is still being written, cut at any byte, is not taken for a whole one. */
 static void truncated_anywhere(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         size_t len;
         char *text = read_fixture(rows[i].file, &len);
@@ -144,7 +133,6 @@ static void truncated_anywhere(void **state)
 
 static void not_what_it_should_be(void **state)
 {
-    (void)state;
     static const struct {
         const char *json;
         int result;
@@ -179,7 +167,6 @@ static void not_what_it_should_be(void **state)
 
 static void deep_and_long(void **state)
 {
-    (void)state;
     size_t len = 1 << 20;
     char *text = malloc(len);
     assert_non_null(text);
@@ -208,7 +195,6 @@ static void deep_and_long(void **state)
 
 static void escaped_and_repeated(void **state)
 {
-    (void)state;
     static const char json[] =
         "{ \"annotations\" : { \"x\" : \"}\\\"{\", \"io.kubernetes.cri.sandbox-name\":\"old\" ,"
         "\"io.kubernetes.cri.sandbox-name\" : \"p\" , \"io.kubernetes.cri.container-name\":\"n\"},"
@@ -221,7 +207,6 @@ static void escaped_and_repeated(void **state)
 
 static void storage_index(void **state)
 {
-    (void)state;
     size_t len;
     char *text = read_fixture("podman-containers.json", &len);
     struct container_names names;
@@ -241,7 +226,6 @@ static void storage_index(void **state)
 
 static void log_targets(void **state)
 {
-    (void)state;
     struct container_names names;
     static const char target[] = PODS "shop_cart-0_" UID "/cart/3.log";
     assert_int_equal(names_parse_log_target(target, sizeof target - 1, &names), 0);
@@ -275,7 +259,6 @@ static void check_link(const char *file, int digits)
 
 static void log_links(void **state)
 {
-    (void)state;
     check_link("cart-0_shop_a-b-" ID_A ".log", 64);
     check_link("cart-0_shop_a-b-" ID_A, -1);
     check_link("cart-0_shop_a-b-" ID_A "0.log", -1);
@@ -307,7 +290,6 @@ static void cut_link(size_t pod_len, int digits)
 
 static void cut_log_links(void **state)
 {
-    (void)state;
     /* 251 = pod + "_shop_cart-cafe-" (16) + digits */
     cut_link(251 - 16 - 63, 63);
     cut_link(251 - 16 - 12, 12);
@@ -319,7 +301,6 @@ static void cut_log_links(void **state)
 
 static void pod_folders(void **state)
 {
-    (void)state;
     struct container_names names;
     static const char folder[] = "shop_cart-0_" UID;
     assert_int_equal(names_parse_pod_folder(folder, sizeof folder - 1, &names), 0);
@@ -359,7 +340,6 @@ static int lookup(struct fixture *f, enum names_mode mode, const char *cgroup,
 
 static void lookup_by_runtime(void **state)
 {
-    (void)state;
     static const struct {
         const char *path, *file, *cgroup, *runtime, *name;
     } cases[] = {
@@ -397,7 +377,6 @@ static void lookup_by_runtime(void **state)
 
 static void lookup_by_logs(void **state)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct container_names names;
@@ -453,7 +432,6 @@ static void in_fixture(struct fixture *f, const char *path, char *out, size_t si
 /* What is no regular file of a sane size is refused, quickly. */
 static void strange_state_files(void **state)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     struct container_names names;
@@ -486,7 +464,6 @@ static void strange_state_files(void **state)
 /* A real config.json is often 10 KiB and may be a few hundred. */
 static void large_but_fine(void **state)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     put(&f, "host/" CONTAINERD ID_A "/config.json", "containerd-container.json");
@@ -507,7 +484,6 @@ static void large_but_fine(void **state)
 /* The host's absolute links are meant from the host's root, wherever that is mounted. */
 static void links_on_the_host(void **state)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     put(&f, "host/data/docker/containers/" ID_A "/config.v2.json", "docker-plain.json");

@@ -1,14 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "exporter/containers/cgroups/path.h"
+#include "tests/unit/support/unit.h"
 
 #define ID_A "aaaa0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"
 #define ID_B "bbbb0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"
@@ -130,7 +121,6 @@ static void check_row(const struct row *row, const char *path)
 
 static void every_shape(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         check_row(&rows[i], rows[i].path);
 }
@@ -138,7 +128,6 @@ static void every_shape(void **state)
 /* A component that cannot be a container, at any place above, changes nothing. */
 static void below_another_root(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char path[1024];
         const char *slash = rows[i].path[0] == '/' ? "" : "/";
@@ -150,7 +139,6 @@ static void below_another_root(void **state)
 /* Who may make directories there may name them as he likes. */
 static void whose_word_it_is(void **state)
 {
-    (void)state;
     static const struct {
         const char *path;
         bool is_delegated, is_claimed;

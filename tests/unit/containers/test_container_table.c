@@ -1,17 +1,9 @@
 /* The table as a whole: a container's life, what identifies it, and everything at once. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "tests/unit/support/observed_table.h"
+#include "tests/unit/support/unit.h"
 
 static uint32_t next_random(uint32_t *state)
 {
@@ -216,7 +208,6 @@ static void came_and_went_unseen(void **state)
 
 static void random_lives(void **state)
 {
-    (void)state;
     struct container_limits limits = {.exclude = "shop//secret",
                                       .max = 20,
                                       .linger_ns = 5 * S,

@@ -1,21 +1,12 @@
 /* Discovery over fake trees: every path shape, names early, late and never, races, lost events. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit/support/unit.h"
 #include "tests/unit/support/world.h"
 
 #define ID_A "aaaa0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"
@@ -111,7 +102,6 @@ static void check_shape(const struct world *w, const struct shape *shape)
 /* Each shape, there at the start and made later, in each layout of the hierarchies. */
 static void every_shape(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < 2 * 3 * sizeof shapes / sizeof *shapes; i++) {
         const struct shape *shape = &shapes[i / 6];
         bool late = i % 2;
@@ -253,7 +243,6 @@ static void names_at_the_end(void **state)
 
 static void sandboxes_by_their_state(void **state)
 {
-    (void)state;
     static const struct {
         const char *cgroup, *host_path, *host_file;
     } cases[] = {
@@ -413,7 +402,6 @@ static void made_anew_under_the_same_name(void **state)
 
 static void renamed(void **state)
 {
-    (void)state;
     struct world w;
     world_init(&w, WORLD_V1); /* where the kernel allows it */
     world_start(&w);
@@ -558,7 +546,6 @@ static int run_without_watches(void)
 
 static void no_more_watches(void **state)
 {
-    (void)state;
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {

@@ -2,28 +2,19 @@
  * Discovery over the kernel's own cgroups with real processes: v2, and v1 where a hierarchy is
  * mounted. Needs root; everything happens below a directory of the test's own.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <linux/sched.h>
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "exporter/containers/cgroups/walk.h"
+#include "tests/unit/support/unit.h"
 #include "tests/unit/support/world.h"
 
 #define ID_A "aaaa0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"

@@ -1,17 +1,6 @@
 /* Finding the hierarchy that counts: by path, and among what is mounted, in mount namespaces. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -21,6 +10,7 @@
 #include "exporter/containers/cgroups/hierarchy.h"
 #include "exporter/containers/cgroups/walk.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 /* ---- a path was given ---- */
 
@@ -43,7 +33,6 @@ static const struct layout {
 
 static void by_path(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
         struct fixture f;
         char path[256], error[512] = "", want[512];
@@ -76,7 +65,6 @@ static void by_path(void **state)
 /* Other hierarchies than perf's, beside it below the path that was given. */
 static void other_mounts(void **state)
 {
-    (void)state;
     static const struct {
         const char *files[3];
         const char *cpuacct, *unified; /* below the path; NULL: not there */
@@ -114,7 +102,6 @@ static void other_mounts(void **state)
 
 static void walk_while_it_changes(void **state)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     fixture_mkdir(&f, "cgroup/a/1/x");

@@ -1,26 +1,17 @@
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "exporter/containers/discovery/late_ids.h"
+#include "tests/unit/support/unit.h"
 
 static struct cgroup_map *map;
 static struct late_ids late;
 
 static int setup(void **state)
 {
-    (void)state;
     late = (struct late_ids){0};
     return cgroup_map_new(&map);
 }
 
 static int teardown(void **state)
 {
-    (void)state;
     late_ids_release(&late);
     cgroup_map_free(map);
     return 0;
@@ -34,7 +25,6 @@ static bool knows(uint64_t cgroup_id)
 
 static void an_id_stays_for_a_while(void **state)
 {
-    (void)state;
     cgroup_map_set(map, 1, 10, 1);
     cgroup_map_set(map, 2, 11, 1);
     late_ids_add(&late, map, 1, 100);
@@ -51,7 +41,6 @@ static void an_id_stays_for_a_while(void **state)
 
 static void an_id_of_no_container_is_not_kept(void **state)
 {
-    (void)state;
     late_ids_add(&late, map, 1, 100);
     assert_int_equal(late.n, 0);
     cgroup_map_set(map, 1, 10, 1);
@@ -62,7 +51,6 @@ static void an_id_of_no_container_is_not_kept(void **state)
 /* A directory that was renamed keeps its id, and is another container by then. */
 static void an_id_that_another_one_has_stays(void **state)
 {
-    (void)state;
     cgroup_map_set(map, 1, 10, 1);
     cgroup_map_set(map, 2, 11, 1);
     late_ids_add(&late, map, 1, 100);
@@ -76,7 +64,6 @@ static void an_id_that_another_one_has_stays(void **state)
 /* The ring goes round and grows on the way, and keeps the order. */
 static void many_in_order(void **state)
 {
-    (void)state;
     uint64_t added = 0, gone = 0;
     for (uint64_t now = 1; now <= 300; now++) {
         for (int i = 0; i < 2; i++) {
@@ -97,7 +84,6 @@ static void many_in_order(void **state)
 
 static void beyond_the_limit_the_oldest_goes(void **state)
 {
-    (void)state;
     for (uint64_t id = 1; id <= LATE_IDS_MAX + 2; id++) {
         cgroup_map_set(map, id, 1, 1);
         late_ids_add(&late, map, id, 1);

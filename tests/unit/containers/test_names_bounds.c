@@ -1,17 +1,8 @@
 /* Whoever has names looked up without end costs a bounded number of readings, and nobody his
  * names. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "exporter/containers/names/names.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 #include "tests/unit/support/world.h"
 
 #define UID "11112222-3333-4444-5555-666677778888"

@@ -1,16 +1,7 @@
 /* What tenants can write where names are looked for: none of it makes them another, or nobody. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "exporter/containers/names/names.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 #define VICTIM "aaaa0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"
 #define EVIL "eeee0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"

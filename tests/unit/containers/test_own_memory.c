@@ -1,15 +1,7 @@
 /* How much memory a process may have: as the kernel says it, in files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "exporter/containers/cgroups/own_memory.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 static const uint64_t MIB = 1 << 20;
 

@@ -1,17 +1,8 @@
 /* Who lies inside of whom, against a comparison of each with each; and how many comparisons that
  * takes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/containers/path_order.h"
 #include "tests/unit/support/draw.h"
+#include "tests/unit/support/unit.h"
 
 enum { MOST = 16384 };
 

@@ -1,29 +1,19 @@
 /* From a process to its cgroup: the kernel's text, and real processes, also seen from the test's
  * own cgroup namespace. */
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "exporter/base/clock.h"
 #include "exporter/containers/cgroups/process.h"
+#include "tests/unit/support/unit.h"
 
 static void check_path(const char *text, const char *controller, const char *want)
 {
@@ -39,7 +29,6 @@ static void check_path(const char *text, const char *controller, const char *wan
 
 static void lines_of_the_kernel(void **state)
 {
-    (void)state;
     static const char hybrid[] = "9:name=systemd:/\n4:net_cls,perf_event:/docker/1:2\n"
                                  "3:perf_events:/no\n0::/docker/2\n";
     check_path(hybrid, "", "/docker/2");
@@ -67,7 +56,6 @@ static void check_resolved(const char *root, const char *path, int err, const ch
 
 static void paths_from_a_namespace(void **state)
 {
-    (void)state;
     check_resolved("", "/", 0, "");
     check_resolved("", "/a/b", 0, "/a/b");
     check_resolved("/k/p/c", "/", 0, "/k/p/c");
@@ -156,7 +144,6 @@ static pid_t start_below(const struct rig *rig, int *ready)
 /* As tests have it: the exporter is to see a part of the tree only. */
 static void a_part_of_the_hierarchy(void **state)
 {
-    (void)state;
     struct rig rig;
     if (!rig_init(&rig)) {
         fsroot_release(&rig.fs);
@@ -180,7 +167,6 @@ static void a_part_of_the_hierarchy(void **state)
 
 static void real_processes(void **state)
 {
-    (void)state;
     struct rig rig;
     if (!rig_init(&rig)) {
         fsroot_release(&rig.fs);
@@ -204,7 +190,6 @@ static void real_processes(void **state)
 
 static void cut_paths(void **state)
 {
-    (void)state;
     char path[PATH_MAX + 8] = "/a/bc";
     assert_int_equal(process_cgroup_whole(path, 5), 5);
     memset(path + 5, 'c', sizeof path - 5);
@@ -222,7 +207,6 @@ enum { DEEP = 25, NAME_BYTES = 200 };
 /* Deeper than the kernel writes: it is in a directory above, or the kernel refuses to tell. */
 static void a_process_at_any_depth(void **state)
 {
-    (void)state;
     struct rig rig;
     char name[NAME_BYTES + 1], pid_text[16];
     int fds[DEEP + 1], ready;
@@ -265,7 +249,6 @@ static void a_process_at_any_depth(void **state)
 /* An exporter in a container: its cgroup is the root of what it sees. */
 static void from_a_namespace(void **state)
 {
-    (void)state;
     struct rig rig;
     if (!rig_init(&rig)) {
         fsroot_release(&rig.fs);

@@ -1,18 +1,9 @@
 /* A name always has the same other one, and no two have one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/containers/pseudonyms.h"
+#include "tests/unit/support/unit.h"
 
 static void test_the_same_name_the_same_number(void **state)
 {
-    (void)state;
     struct pseudonyms *names;
     assert_int_equal(pseudonyms_new(&names), 0);
     assert_string_equal(pseudonym_of(names, "pod", "cart"), "pod-1");

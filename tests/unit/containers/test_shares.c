@@ -1,15 +1,8 @@
 /* Who may make cgroups, in his container or below his own service manager, takes no other one's
  * place, name or room. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
+#include "tests/unit/support/unit.h"
 #include "tests/unit/support/world.h"
 
 #define VICTIM "aaaa0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab"
@@ -145,7 +138,6 @@ static void check_impostor(const struct world *w, const char *path)
 /* A directory of the victim's id, before it, beside it, and after it. */
 static void nobody_is_a_victim_of_his_id(void **state)
 {
-    (void)state;
     static const char *const impostors[] = {
         OUTER "/" VICTIM,
         OUTER "/kubepods/pod" VICTIM_UID "/" VICTIM,
@@ -342,7 +334,6 @@ static void bytes_are_bounded_too(void **state)
  * for containers that come later. */
 static void a_tenth_is_left_for_others(void **state)
 {
-    (void)state;
     for (int bytes = 0; bytes < 2; bytes++) {
         struct world w;
         world_init(&w, WORLD_V2);

@@ -1,15 +1,8 @@
 /* When a container is named, and who may carry which labels. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "tests/unit/support/observed_table.h"
+#include "tests/unit/support/unit.h"
 
 static void late_names(void **state)
 {
@@ -51,7 +44,6 @@ static void late_names(void **state)
 /* A tick carries the time it was due, which may be before the last event. */
 static void time_a_little_back(void **state)
 {
-    (void)state;
     struct container_limits limits = observed_limits;
     limits.max = 1;
     struct observed_table *f = observed_table_new(&limits, NULL);

@@ -1,18 +1,9 @@
 /* Where a container goes: wanted or not, held or waiting for room, lingering, forgotten. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "tests/unit/support/observed_table.h"
+#include "tests/unit/support/unit.h"
 
 static uint64_t add_live(struct observed_table *f, struct opener *opener, const char *path,
                          uint64_t now)
@@ -43,7 +34,6 @@ static size_t logged(int fd, const char *word)
 
 static void filters(void **state)
 {
-    (void)state;
     struct container_limits limits = observed_limits;
     limits.include = "shop/.*|//plain.*";
     limits.exclude = ".*/debug|shop/hidden-[0-9]+/.*";
@@ -72,7 +62,6 @@ static void filters(void **state)
 
 static void bad_filters(void **state)
 {
-    (void)state;
     const struct log silent = {.fd = -1};
     struct container_table *table = NULL;
     char error[256] = "";
@@ -98,7 +87,6 @@ static void bad_filters(void **state)
 /* Counted while its names were unknown, then excluded by them. */
 static void excluded_when_named(void **state)
 {
-    (void)state;
     struct container_limits limits = observed_limits;
     limits.exclude = "shop/.*";
     struct observed_table *f = observed_table_new(&limits, NULL);
@@ -135,7 +123,6 @@ static void excluded_when_named(void **state)
 
 static void over_the_limit(void **state)
 {
-    (void)state;
     struct container_limits limits = observed_limits;
     limits.max = 2;
     struct observed_table *f = observed_table_new(&limits, NULL);
@@ -184,7 +171,6 @@ static void over_the_limit(void **state)
 
 static void dropped_by_the_filter(void **state)
 {
-    (void)state;
     struct container_limits limits = observed_limits;
     limits.exclude = "shop/.*";
     struct observed_table *f = observed_table_new(&limits, NULL);
@@ -210,7 +196,6 @@ static void dropped_by_the_filter(void **state)
 
 static void linger_max(void **state)
 {
-    (void)state;
     struct container_limits limits = observed_limits;
     limits.linger_max = 2;
     struct observed_table *f = observed_table_new(&limits, NULL);
@@ -252,7 +237,6 @@ static void linger_max(void **state)
 
 static void says_what_is_not_monitored(void **state)
 {
-    (void)state;
     int fds[2];
     assert_int_equal(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
     const struct log log = {.fd = fds[1], .level = LOG_LEVEL_INFO};

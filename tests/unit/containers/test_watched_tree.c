@@ -1,19 +1,11 @@
 /* The watched tree over a tree of small files: paths, descriptors, and which events come. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "exporter/containers/cgroups/watched_tree.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 struct tree {
     struct fixture fixture;
@@ -101,7 +93,6 @@ static void paths(void **state)
 /* A hierarchy may be mounted at the top of a container's file system. */
 static void the_root_as_mount(void **state)
 {
-    (void)state;
     struct watched_tree watched;
     struct log log = {.fd = -1};
     assert_int_equal(watched_tree_init(&watched, &log), 0);

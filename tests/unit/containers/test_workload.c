@@ -1,17 +1,8 @@
 /* Which name is whose: names as the controllers of Kubernetes, systemd and Docker make them, names
  * that people give, and names that somebody wants to harm with. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "exporter/containers/container.h"
 #include "exporter/containers/workload.h"
+#include "tests/unit/support/unit.h"
 
 #define HEX_12 "3f2a1b9c8d7e"
 #define HEX_32 "0123456789abcdef0123456789abcdef"
@@ -192,14 +183,12 @@ static void check_row(const struct row *row, size_t len)
 
 static void owners_of_pods(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof pods / sizeof *pods; i++)
         check_row(&pods[i], owner_len(pods[i].name, "run-u123.service"));
 }
 
 static void owners_outside_kubernetes(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         check_row(&plain[i], owner_len("", plain[i].name));
 }
@@ -219,7 +208,6 @@ static bool has_tail_of_its_own(const char *owner)
 
 static void all_others_are_their_own(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof pods / sizeof *pods; i++)
         if (!has_tail_of_its_own(pods[i].owner))
             check_row(&(struct row){pods[i].owner, pods[i].owner}, owner_len(pods[i].owner, ""));
@@ -231,7 +219,6 @@ static void all_others_are_their_own(void **state)
 /* All beginnings of all names, and names as long as they get. */
 static void bounds(void **state)
 {
-    (void)state;
     static const char *const tails[] = {"",           "-4xg9x",   "-0",
                                         "-28394021",  "-" HEX_12, "-5d78c9869d-4xg9x",
                                         "." SWARM_ID, "-" HEX_64, "-" UUID};
@@ -276,7 +263,6 @@ static void assert_key(const char *namespace_, const char *pod, const char *name
 
 static void keys(void **state)
 {
-    (void)state;
     assert_key("shop", "cart-5d78c9869d-4xg9x", "cart", "cart:1",
                "shop\x1f"
                "cart\x1f"
@@ -323,7 +309,6 @@ static void keys(void **state)
 
 static void images(void **state)
 {
-    (void)state;
     static const struct row rows[] = {
         {"app", "app"},
         {"app:1.2", "app"},
@@ -364,7 +349,6 @@ static size_t long_key(size_t n, char last, char out[WORKLOAD_KEY_BYTES])
 
 static void what_is_cut_stays_apart(void **state)
 {
-    (void)state;
     char a[WORKLOAD_KEY_BYTES], b[WORKLOAD_KEY_BYTES];
     assert_int_equal(long_key(505, 'a', a), 511);
     assert_null(strchr(a, '\x1e'));

@@ -2,15 +2,8 @@
  * Whole exporters on AMD's machines: their files, and a kernel that counts by AMD's event numbers.
  * Which collectors run, the reason of every other, and what the page then has: tests/machines/.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/support/epyc_machine.h"
+#include "tests/unit/support/unit.h"
 #include "tests/unit/support/whole_machine.h"
 
 /* ---- the machines ---- */

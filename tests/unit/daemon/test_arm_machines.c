@@ -2,14 +2,8 @@
  * Whole exporters on Arm's servers: their files, and a kernel that counts by Arm's event numbers.
  * Which collectors run, the reason of every other, and what the page then has: tests/machines/.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/support/arm_machine.h"
+#include "tests/unit/support/unit.h"
 #include "tests/unit/support/whole_machine.h"
 
 static const struct {

@@ -1,17 +1,8 @@
 /* What --source=auto takes: machines of many CPUs and containers, made of files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/daemon/burden.h"
 #include "exporter/options/options.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 enum { PLENTY = 1 << 20 };
 
@@ -161,7 +152,6 @@ static void test_more_groups(void **state)
 /* As their flags say. */
 static void test_groups_by_flags(void **state)
 {
-    (void)state;
     char *flags[] = {(char *)(uintptr_t) "exporter",
                      (char *)(uintptr_t) "--collector.attribution.traffic",
                      (char *)(uintptr_t) "--collector.placement.loads"};

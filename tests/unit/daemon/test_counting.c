@@ -1,19 +1,11 @@
 /* What --source=auto takes, on machines that are not at hand. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/daemon/counting.h"
+#include "tests/unit/support/unit.h"
 
 enum { SECOND = 1000000000, PLENTY = 1 << 20, CORE = 7 };
 
 static void test_how_many_containers(void **state)
 {
-    (void)state;
     assert_int_equal(counting_containers(0, 512), 110); /* it starts before the others do */
     assert_int_equal(counting_containers(55, 512), 110);
     assert_int_equal(counting_containers(100, 512), 200);
@@ -24,7 +16,6 @@ static void test_how_many_containers(void **state)
 
 static void test_which(void **state)
 {
-    (void)state;
     static const struct {
         struct counting_load load;
         bool bpf;

@@ -1,20 +1,11 @@
 /* Whole exporters in this process, on recordings. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/support/daemon_rig.h"
+#include "tests/unit/support/unit.h"
 
 static void two_exporters_live_in_one_process(void **state)
 {
-    (void)state;
     struct daemon_rig a = {0}, b = {0};
     daemon_start(&a, "one", 3, 1000, NULL);
     daemon_start(&b, "two", 5, 7000, NULL);
@@ -29,7 +20,6 @@ static void two_exporters_live_in_one_process(void **state)
 
 static void the_pages_answer(void **state)
 {
-    (void)state;
     struct daemon_rig d = {0};
     daemon_start(&d, "one", 3, 1000, NULL);
     daemon_wait_for(&d, "} 3000\n");
@@ -58,7 +48,6 @@ static void the_pages_answer(void **state)
 /* The last tick is 1,000 s after the one that is waited for. Nothing of the beginning is lost. */
 static void a_beginning_is_replayed_fast_and_the_rest_is_not(void **state)
 {
-    (void)state;
     struct daemon_rig d = {0};
     daemon_start_skipping(&d, 1500, "--source.replay.skip=500s");
     static const char name[] = "\ninterference_exporter_ticks_total ";
@@ -82,7 +71,6 @@ static void a_beginning_is_replayed_fast_and_the_rest_is_not(void **state)
 
 static void once_prints_the_end_of_the_recording(void **state)
 {
-    (void)state;
     struct daemon_rig d = {0};
     daemon_recording(d.recording, "one", 4, 10);
     snprintf(d.flag, sizeof d.flag, "--source.replay.file=%s", d.recording);
@@ -108,7 +96,6 @@ static void once_prints_the_end_of_the_recording(void **state)
 
 static void a_bad_recording_is_named_with_its_line(void **state)
 {
-    (void)state;
     struct daemon_rig d = {0};
     daemon_recording(d.recording, "one", 2, 10);
     FILE *f = fopen(d.recording, "a");

@@ -1,14 +1,7 @@
 /* The first lines of the log. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/daemon/introduce.h"
 #include "exporter/self/version.h"
+#include "tests/unit/support/unit.h"
 
 static void expect_flags(int argc, char *const *argv, const char *expected)
 {
@@ -21,7 +14,6 @@ static void expect_flags(int argc, char *const *argv, const char *expected)
 
 static void test_flags(void **state)
 {
-    (void)state;
     char *none[] = {"exporter"};
     char *plain[] = {"exporter", "--web.listen-address=:10066", "--once"};
     char *odd[] = {"exporter", "--containers.include=^a b's$", ""};
@@ -41,7 +33,6 @@ static void expect_machine(const struct machine *machine, const char *expected)
 
 static void test_machine(void **state)
 {
-    (void)state;
     const struct machine nothing = {.cpus = 0};
     const struct machine all = {.cpu_model = "Xeon 8275CL",
                                 .microarchitecture = "clx",
@@ -57,7 +48,6 @@ static void test_machine(void **state)
 /* A revision is a name for a commit, or the word that says there is none: never empty. */
 static void test_version(void **state)
 {
-    (void)state;
     assert_string_equal(version_release(), IE_VERSION);
     assert_true(strlen(version_revision()) >= 7);
     assert_true(strncmp(version_compiler(), "gcc ", 4) == 0 ||

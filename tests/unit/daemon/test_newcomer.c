@@ -2,18 +2,9 @@
  * A collector that nothing else knows: this file, in place of collectors/table.c, is all that there
  * is of it. Its flags, needs and page are found by the exporter as they are here.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "collectors/contract/collector.h"
 #include "tests/unit/support/daemon_rig.h"
+#include "tests/unit/support/unit.h"
 
 /* ---- the collector ---- */
 
@@ -168,7 +159,6 @@ static struct plan planned(const char *first, const char *second)
 
 static void its_needs_are_planned(void **state)
 {
-    (void)state;
     struct plan plan = planned(NULL, NULL);
     assert_true(plan.wanted[0] && plan.probe && plan.samples);
     assert_false(plan.wanted[1] || plan.samples_by_name);
@@ -186,7 +176,6 @@ static void its_needs_are_planned(void **state)
 
 static void what_several_sample_is_put_together(void **state)
 {
-    (void)state;
     struct plan plan = planned("--collector.stores", "--collector.newcomer.answer=42");
     assert_int_equal(plan.sampling.period, 11);
     assert_true(plan.sampling.wanted[ACCESS_LOAD] && plan.sampling.wanted[ACCESS_STORE]);
@@ -196,7 +185,6 @@ static void what_several_sample_is_put_together(void **state)
 
 static void its_flags_are_helped_with(void **state)
 {
-    (void)state;
     char *text = NULL;
     size_t len = 0;
     FILE *file = open_memstream(&text, &len);
@@ -222,7 +210,6 @@ static void its_flags_are_helped_with(void **state)
 
 static void it_runs_and_has_its_page(void **state)
 {
-    (void)state;
     struct daemon_rig d = {0};
     daemon_start(&d, "one", 3, 1000, "--collector.newcomer.answer=42");
     daemon_wait_for(&d, "\ninterference_newcomer_answer 42\n");

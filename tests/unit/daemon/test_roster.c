@@ -1,13 +1,6 @@
 /* Since when a collector is what it is. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "exporter/daemon/roster.h"
+#include "tests/unit/support/unit.h"
 
 static uint64_t noted(struct roster *roster, uint64_t wall_ns)
 {
@@ -17,7 +10,6 @@ static uint64_t noted(struct roster *roster, uint64_t wall_ns)
 
 static void since_when_it_is_what_it_is(void **state)
 {
-    (void)state;
     static struct roster roster = {.n = 1};
     struct roster_entry *entry = &roster.at[0];
     entry->self = entry;

@@ -1,20 +1,10 @@
-#include <errno.h>
-#include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include <jansson.h>
 #include <libdeflate.h>
+#include <pthread.h>
+#include <stdatomic.h>
 
 #include "exporter/expose/expose.h"
+#include "tests/unit/support/unit.h"
 
 static const double edges[] = {60e-9, 1e-6, 1};
 static const struct metric_desc reads = {.name = "t_reads",
@@ -571,7 +561,6 @@ static int describe_rank(void *context, size_t rank, json_t *object)
 
 static void containers_are_listed_in_order_and_in_parts(void **state)
 {
-    (void)state;
     struct store *store;
     struct labelset *sets[3];
     struct series *series[3];
@@ -680,7 +669,6 @@ static void test_json(void **state)
 /* Series come and go in all orders; what is shown is whole and never twice. */
 static void test_churn_shows_each_once(void **state)
 {
-    (void)state;
     struct store *store;
     struct family *families[2];
     struct series *series[64][2] = {{NULL}};

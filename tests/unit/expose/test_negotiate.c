@@ -1,12 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "exporter/expose/expose.h"
+#include "tests/unit/support/unit.h"
 
 #define TEXT EXPOSE_TEXT_004
 #define OPEN EXPOSE_OPENMETRICS_100
@@ -17,7 +10,6 @@
 
 static void test_accept(void **state)
 {
-    (void)state;
     static const struct {
         const char *accept;
         enum expose_format format;
@@ -106,7 +98,6 @@ static void test_accept(void **state)
 
 static void test_accept_encoding(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool gzip;
@@ -137,7 +128,6 @@ static void test_accept_encoding(void **state)
 
 static void test_names(void **state)
 {
-    (void)state;
     assert_string_equal(expose_content_type(EXPOSE_TEXT_004),
                         "text/plain; version=0.0.4; charset=utf-8");
     assert_string_equal(expose_content_type(EXPOSE_OPENMETRICS_100),

@@ -1,17 +1,8 @@
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "exporter/expose/expose.h"
 #include "exporter/expose/wire.h"
+#include "tests/unit/support/unit.h"
 
 #define BYTES(...)                                                                                 \
     (const unsigned char[]){__VA_ARGS__}, sizeof(const unsigned char[])                            \
@@ -28,7 +19,6 @@ static void check_bytes(const char *at, const char *end, const unsigned char *ex
 /* The examples of protobuf's own description, and the ends of the ranges. */
 static void test_wire(void **state)
 {
-    (void)state;
     char out[64];
     check_bytes(out, wire_varint(out, 0), BYTES(0));
     check_bytes(out, wire_varint(out, 127), BYTES(0x7f));
@@ -58,7 +48,6 @@ static void test_wire(void **state)
 /* Lengths of one byte, of two and of three. */
 static void test_nested(void **state)
 {
-    (void)state;
     static char out[20100], text[20000];
     memset(text, 'x', sizeof text);
     static const struct {
@@ -122,7 +111,6 @@ static void check_page(struct store *store, const unsigned char *expected, size_
 
 static void test_counter(void **state)
 {
-    (void)state;
     struct store *store = new_store();
     struct labelset *set;
     const struct label common = {"c", "\n"};
@@ -142,7 +130,6 @@ static void test_counter(void **state)
 
 static void test_info(void **state)
 {
-    (void)state;
     struct store *store = new_store();
     series_set(add(store, &build, NULL, NULL, NULL), 7);
     check_page(store, BYTES(30, 0x0a, 8, 't', '_', 'b', '_', 'i', 'n', 'f', 'o', 0x12, 3, '\n', '"',
@@ -158,7 +145,6 @@ static void test_info(void **state)
 
 static void test_histogram(void **state)
 {
-    (void)state;
     struct store *store = new_store();
     struct series *series = add(store, &window, NULL, NULL, NULL);
     /* The zero bucket, bucket 0, bucket 1 twice, bucket 13; the sum is 6.25. */
@@ -177,7 +163,6 @@ static void test_histogram(void **state)
 
 static void test_histogram_without_observations(void **state)
 {
-    (void)state;
     struct store *store = new_store();
     add(store, &window, NULL, NULL, NULL);
     check_page(store,
@@ -190,7 +175,6 @@ static void test_histogram_without_observations(void **state)
 /* A first bucket below 1, whose index is negative, and a schema that fell. */
 static void test_spans(void **state)
 {
-    (void)state;
     struct store *store = new_store();
     struct series *series = add(store, &window, NULL, NULL, NULL);
     series_observe(series, 0.5);    /* 2^-1 at schema 1: bucket -2 */
@@ -205,7 +189,6 @@ static void test_spans(void **state)
 
 static void test_no_room(void **state)
 {
-    (void)state;
     struct store *store = new_store();
     series_set_u64(add(store, &reads, NULL, "k", "v"), 3);
     series_observe(add(store, &window, NULL, NULL, NULL), 1);

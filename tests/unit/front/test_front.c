@@ -1,14 +1,6 @@
 /* The server's process: messages, counts, bodies, and what it is still allowed to do. */
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -20,8 +12,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "exporter/base/sealed_file.h"
 #include "exporter/front/body.h"
 #include "exporter/front/keeper.h"
@@ -30,6 +20,7 @@
 #include "exporter/service/channel.h"
 #include "exporter/service/confine.h"
 #include "tests/unit/support/tries.h"
+#include "tests/unit/support/unit.h"
 
 /* ---- messages ---- */
 
@@ -48,7 +39,6 @@ static int write_request(char *bytes, size_t size)
 
 static void test_request(void **state)
 {
-    (void)state;
     static struct request_message out;
     char bytes[256];
     int len = write_request(bytes, sizeof bytes);
@@ -69,7 +59,6 @@ static void test_request(void **state)
 /* No part of a message is one, nor one with something behind it. */
 static void test_request_cut(void **state)
 {
-    (void)state;
     static struct request_message out;
     char bytes[256];
     size_t len = (size_t)write_request(bytes, sizeof bytes);
@@ -86,7 +75,6 @@ static void test_request_cut(void **state)
 
 static void test_reply(void **state)
 {
-    (void)state;
     struct reply_message out, message = {
                                   .id = UINT64_MAX,
                                   .status = 200,
@@ -113,7 +101,6 @@ static void test_reply(void **state)
 
 static void test_start(void **state)
 {
-    (void)state;
     static struct start_message out, message = {
                                          .max_requests = 40,
                                          .max_connections = 256,
@@ -133,7 +120,6 @@ static void test_start(void **state)
 
 static void test_channel(void **state)
 {
-    (void)state;
     int ends[2], fds[2], received[1];
     size_t n = 1;
     char bytes[8];
@@ -177,7 +163,6 @@ static void test_channel(void **state)
 /* What a process of ours could not log is missed nowhere else. */
 static void test_lines_that_nobody_takes(void **state)
 {
-    (void)state;
     struct tally *tally = tally_new();
     struct log_limits limits;
     uint64_t dropped[LOG_DROPS] = {[LOG_DROPPED_RATE] = 5};
@@ -226,7 +211,6 @@ static void see(void *context, size_t route, const char *format, int code, uint6
 
 static void test_tally(void **state)
 {
-    (void)state;
     struct tally *tally = tally_new();
     struct seen seen = {0};
     assert_non_null(tally);
@@ -257,7 +241,6 @@ static void test_tally(void **state)
 
 static void test_body(void **state)
 {
-    (void)state;
     struct body_cache *cache;
     struct body *one, *two, *none = NULL;
     int fd, open_fd;
@@ -342,7 +325,6 @@ static bool refused(int (*attempt)(void), bool confined)
 
 static void test_forbidden(void **state)
 {
-    (void)state;
     static const struct {
         const char *what;
         int (*attempt)(void);
@@ -432,7 +414,6 @@ static bool reader_refused(int (*attempt)(void), int confined)
 
 static void test_reader(void **state)
 {
-    (void)state;
     static const struct {
         const char *what;
         int (*attempt)(void);
@@ -483,7 +464,6 @@ static int try_files(void)
 
 static void test_files(void **state)
 {
-    (void)state;
     int status;
     if (!confine_supported())
         skip();

@@ -1,24 +1,16 @@
 /* Pressure and stolen time, from the kernel's files. */
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "exporter/host/host.h"
 #include "exporter/host/parse.h"
 #include "tests/unit/support/fixture.h"
 #include "tests/unit/support/malloc_count.h"
+#include "tests/unit/support/unit.h"
 
 static const uint64_t second_ns = 1000000000;
 
 static void pressure_is_a_share_of_ten_seconds(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         int err;
@@ -48,7 +40,6 @@ static void pressure_is_a_share_of_ten_seconds(void **state)
 
 static void steal_is_the_eighth_time(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         int err;
@@ -81,7 +72,6 @@ static void write_pressure(struct fixture *tree, const char *cpu, const char *me
 
 static void it_is_read_every_few_seconds(void **state)
 {
-    (void)state;
     struct fixture tree;
     struct host host;
     fixture_init(&tree);
@@ -120,7 +110,6 @@ static void it_is_read_every_few_seconds(void **state)
 /* Built without PSI, and with a /proc/stat of another kind of kernel. */
 static void what_the_kernel_does_not_say_is_not_known(void **state)
 {
-    (void)state;
     struct fixture tree;
     struct host host;
     fixture_init(&tree);

@@ -1,15 +1,7 @@
 /* Requests and answers, addresses and sockets. */
-#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -18,14 +10,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "exporter/http/internal.h"
 #include "tests/unit/support/http_rig.h"
+#include "tests/unit/support/unit.h"
 
 static void test_parse_listen(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *address;
         uint16_t port;
@@ -54,7 +44,6 @@ static void test_parse_listen(void **state)
 
 static void test_parse_unix(void **state)
 {
-    (void)state;
     char text[200] = "unix:/", address[64];
     uint16_t port;
     assert_string_equal(http_unix_path("unix:/run/x.sock"), "/run/x.sock");
@@ -103,7 +92,6 @@ static int open_unix(const char *words)
 
 static void test_unix_is_for_its_user(void **state)
 {
-    (void)state;
     struct stat st;
     make_directory();
     mode_t mask = umask(0);
@@ -119,7 +107,6 @@ static void test_unix_is_for_its_user(void **state)
 
 static void test_unix_replaces_nothing_else(void **state)
 {
-    (void)state;
     make_directory();
     assert_int_equal(close(creat(path, 0600)), 0);
     open_unix("something else is there");
@@ -147,7 +134,6 @@ static void test_unix_replaces_nothing_else(void **state)
 
 static void test_unix_is_served(void **state)
 {
-    (void)state;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     char reply[512] = "";
     make_directory();
@@ -171,7 +157,6 @@ static void test_unix_is_served(void **state)
 
 static void test_get_and_head(void **state)
 {
-    (void)state;
     struct http_rig *f = http_rig_start((struct http_config){0});
     struct http_reply reply = http_ask(f->port, HTTP_GET("/metrics"));
     assert_int_equal(reply.status, 200);
@@ -207,7 +192,6 @@ static void test_get_and_head(void **state)
 
 static void test_query(void **state)
 {
-    (void)state;
     struct http_rig *f = http_rig_start((struct http_config){0});
     static const char *const cases[][2] = {
         {HTTP_GET("/query"), "0 - - -\n"},
@@ -226,7 +210,6 @@ static void test_query(void **state)
 
 static void test_refusals(void **state)
 {
-    (void)state;
     struct http_rig *f = http_rig_start((struct http_config){0});
     static const struct {
         const char *request;
@@ -292,7 +275,6 @@ static size_t talk(uint16_t port, const char *bytes, size_t n, char *out, size_t
  * it is taken for another request. */
 static void test_ambiguous(void **state)
 {
-    (void)state;
 #define BEHIND "GET /metrics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
 #define LENGTH(n) "Content-Length: " #n "\r\n"
 #define CHUNKED "Transfer-Encoding: chunked\r\n"
@@ -333,7 +315,6 @@ static void test_ambiguous(void **state)
  */
 static void test_a_length_that_is_none(void **state)
 {
-    (void)state;
     static const char *const lengths[] = {"x", "-1", "0x10", "99999999999999999999", "1 1", ""};
     struct http_rig *f = http_rig_start((struct http_config){0});
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
@@ -351,7 +332,6 @@ static void test_a_length_that_is_none(void **state)
 
 static void test_many_arguments(void **state)
 {
-    (void)state;
     static const int counts[] = {64, 65, 900, 3000, 7000};
     struct http_rig *f = http_rig_start((struct http_config){.timeout_seconds = 600});
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -368,7 +348,6 @@ static void test_many_arguments(void **state)
 
 static void test_too_long(void **state)
 {
-    (void)state;
     struct http_rig *f = http_rig_start((struct http_config){0});
     static char request[200000];
     char *filler = malloc(100001);
@@ -404,7 +383,6 @@ static void test_too_long(void **state)
 /* Whatever bytes come, there is an answer or an end, and the next one is served. */
 static void test_garbage(void **state)
 {
-    (void)state;
     struct http_rig *f = http_rig_start((struct http_config){.timeout_seconds = 1});
     uint64_t random = 7;
     for (int i = 0; i < 60; i++) {
@@ -451,7 +429,6 @@ static void count(void *context, const char *handler, const char *format, int co
 
 static void test_request_counts(void **state)
 {
-    (void)state;
     struct http_rig *f = http_rig_start((struct http_config){0});
     for (int i = 0; i < 3; i++) {
         http_ask(f->port, HTTP_GET("/metrics"));
@@ -471,7 +448,6 @@ static void test_request_counts(void **state)
 
 static void test_start_errors(void **state)
 {
-    (void)state;
     struct http_rig *f = http_rig_start((struct http_config){0});
     char taken[32], error[256];
     snprintf(taken, sizeof taken, "127.0.0.1:%u", f->port);
@@ -500,7 +476,6 @@ static void test_start_errors(void **state)
 
 static void test_two_listeners(void **state)
 {
-    (void)state;
     struct http_rig f = {0};
     char error[256];
     static const char *const listen[] = {"127.0.0.1:0", "localhost:0"};
@@ -541,7 +516,6 @@ static void inherited_child(int listening, int report)
 
 static void test_systemd_socket(void **state)
 {
-    (void)state;
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t len = sizeof address;
     int listening = socket(AF_INET, SOCK_STREAM, 0), fds[2];
@@ -599,7 +573,6 @@ static void break_the_library(int words)
 
 static void test_the_library_gives_up(void **state)
 {
-    (void)state;
     int words[2], status;
     char text[512] = "";
     assert_int_equal(pipe(words), 0);
@@ -622,7 +595,6 @@ static void test_the_library_gives_up(void **state)
 /* A signal to the process must find the thread that waits for it. */
 static void test_signals_are_not_taken(void **state)
 {
-    (void)state;
     struct http_rig *f = http_rig_start((struct http_config){0});
     sigset_t set, before;
     sigemptyset(&set);

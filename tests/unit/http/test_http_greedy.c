@@ -1,26 +1,18 @@
 /* Clients that ask for much and take nothing: what they can pin, and what is left for the others.
  */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "exporter/http/peer.h"
 #include "tests/unit/support/http_rig.h"
 #include "tests/unit/support/tcp_memory.h"
+#include "tests/unit/support/unit.h"
 
 enum { GREEDY = 600, SMALL_WINDOW = 4096, PINNED_MAX = 16 << 20 };
 
@@ -64,7 +56,6 @@ static void hang_up(int *fds, size_t n)
 /* A page that the kernel would take whole if it were let. */
 static void readers_that_never_read(void **state)
 {
-    (void)state;
     struct http_rig *f =
         rig_with_body(1 << 20, (struct http_config){.timeout_seconds = 600, .max_requests = 40});
     for (int i = 0; i < GREEDY; i++) {
@@ -82,7 +73,6 @@ static void readers_that_never_read(void **state)
 /* While a response goes out nothing more is read: what else the client says stays in the kernel. */
 static void talkers_that_never_listen(void **state)
 {
-    (void)state;
     static const char chatter[65536];
     struct http_rig *f = rig_with_body(1 << 20, (struct http_config){.timeout_seconds = 600});
     for (int i = 0; i < GREEDY; i++) {
@@ -101,7 +91,6 @@ static void talkers_that_never_listen(void **state)
  * process. */
 static void closed_connections_pin_nothing(void **state)
 {
-    (void)state;
     static const char once[] = "GET /large HTTP/1.0\r\n\r\n";
     struct http_rig *f = rig_with_body(16000, (struct http_config){.timeout_seconds = 600});
     for (int i = 0; i < GREEDY; i++) {
@@ -120,7 +109,6 @@ static void closed_connections_pin_nothing(void **state)
 /* Who takes its time, but does take it, gets all of a response behind which the server closes. */
 static void a_closed_connection_delivers_its_response(void **state)
 {
-    (void)state;
     static const char once[] = "GET /large HTTP/1.0\r\n\r\n";
     static char bytes[4096];
     struct http_rig *f = rig_with_body(16000, (struct http_config){.timeout_seconds = 600});
@@ -143,7 +131,6 @@ static void a_closed_connection_delivers_its_response(void **state)
 /* Sixty slow readers at one address, forty places: a client at another address never waits. */
 static void slow_readers_leave_places_to_other_addresses(void **state)
 {
-    (void)state;
     struct http_rig *f =
         rig_with_body(1 << 20, (struct http_config){.timeout_seconds = 600, .max_requests = 40});
     for (int i = 0; i < 60; i++) {
@@ -172,7 +159,6 @@ static bool is_open(int fd)
 /* Room is made at the cost of the address that has most. */
 static void a_crowd_closes_its_own_connections(void **state)
 {
-    (void)state;
     struct http_rig *f = rig_with_body(1, (struct http_config){.timeout_seconds = 600});
     int honest = http_dial(f->port);
     struct http_reply reply;
@@ -193,7 +179,6 @@ static void a_crowd_closes_its_own_connections(void **state)
 /* One address has a quarter of the connections. */
 static void an_address_has_a_share(void **state)
 {
-    (void)state;
     struct http_rig *f = rig_with_body(1, (struct http_config){.timeout_seconds = 600});
     for (int i = 0; i < 200; i++)
         greedy[i] = http_dial_from(2, 0, f->port);
@@ -209,7 +194,6 @@ static void an_address_has_a_share(void **state)
 /* The same where few descriptors leave the server few connections. */
 static void a_few_connections_are_enough(void **state)
 {
-    (void)state;
     for (unsigned limit = 8; limit <= 24; limit += 8) {
         struct http_rig *f = rig_with_body(
             1, (struct http_config){.timeout_seconds = 600, .max_connections = limit});
@@ -236,7 +220,6 @@ static struct peer peer_of_text(int family, const char *text)
 
 static void peers_are_told_apart(void **state)
 {
-    (void)state;
     static const struct {
         int family;
         const char *text;

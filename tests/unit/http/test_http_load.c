@@ -1,23 +1,14 @@
 /* Clients that are too many, too slow or too long: the server still serves the others. */
 #include <dirent.h>
-#include <errno.h>
 #include <netinet/in.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/support/http_rig.h"
+#include "tests/unit/support/unit.h"
 
 static int open_descriptors(void)
 {
@@ -33,7 +24,6 @@ static int open_descriptors(void)
 /* Clients that connect and send nothing, or half a request, keep no other client out. */
 static void test_idle_connections(void **state)
 {
-    (void)state;
     enum { IDLE = 1000 };
     struct rlimit limit;
     getrlimit(RLIMIT_NOFILE, &limit);
@@ -65,7 +55,6 @@ static void test_idle_connections(void **state)
  * some again. */
 static void test_out_of_descriptors(void **state)
 {
-    (void)state;
     struct rlimit limit, low;
     getrlimit(RLIMIT_NOFILE, &limit);
     struct http_rig *f = http_rig_start((struct http_config){.timeout_seconds = 600});
@@ -105,7 +94,6 @@ static void test_out_of_descriptors(void **state)
 
 static void test_too_many_requests(void **state)
 {
-    (void)state;
     struct http_rig *f =
         http_rig_start((struct http_config){.max_requests = 2, .timeout_seconds = 600});
     int slow[2];
@@ -138,7 +126,6 @@ static void test_too_many_requests(void **state)
 /* Those who hold all places and take their time lose them to the next. */
 static void test_slow_readers_lose_their_places(void **state)
 {
-    (void)state;
     struct http_rig *f =
         http_rig_start((struct http_config){.max_requests = 2, .timeout_seconds = 600});
     int slow[2];
@@ -159,7 +146,6 @@ static void test_slow_readers_lose_their_places(void **state)
 
 static void test_slow_readers(void **state)
 {
-    (void)state;
     struct http_rig *f = http_rig_start((struct http_config){.timeout_seconds = 600});
     enum { SLOW = 40 };
     int fds[SLOW];
@@ -182,7 +168,6 @@ static void test_slow_readers(void **state)
 /* Many readers of one page are no burden on memory: all of them are let finish. */
 static void test_shared_body(void **state)
 {
-    (void)state;
     struct http_rig *f = http_rig_start((struct http_config){.timeout_seconds = 600});
     enum { READERS = 30 };
     int fds[READERS];
@@ -209,7 +194,6 @@ static void test_shared_body(void **state)
 /* A reader that keeps taking a little, and so never is idle, is cut off too when its time is up. */
 static void test_trickling_reader(void **state)
 {
-    (void)state;
     struct http_rig *f = http_rig_start((struct http_config){.timeout_seconds = 3});
     static char bytes[131072];
     free(f->large);
@@ -235,7 +219,6 @@ static void test_trickling_reader(void **state)
 
 static void test_idle_timeout(void **state)
 {
-    (void)state;
     struct http_rig *f = http_rig_start((struct http_config){.timeout_seconds = 3});
     int silent = http_dial(f->port), half = http_dial(f->port), used = http_dial(f->port);
     struct http_reply reply;
@@ -251,7 +234,6 @@ static void test_idle_timeout(void **state)
 /* Clients that leave early: no SIGPIPE, and every body comes back. */
 static void test_early_leavers(void **state)
 {
-    (void)state;
     struct http_rig *f = http_rig_start((struct http_config){0});
     for (int i = 0; i < 50; i++) {
         int fd = http_dial(f->port);
@@ -272,7 +254,6 @@ static void test_early_leavers(void **state)
 
 static void test_stop_with_open_connections(void **state)
 {
-    (void)state;
     struct http_rig *f = http_rig_start((struct http_config){.timeout_seconds = 600});
     int fds[30];
     struct http_reply reply;

@@ -1,19 +1,9 @@
 /* The processes that look into others: they see what this process would, and may do nothing else;
  * one that hangs or dies is replaced. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -33,6 +23,7 @@
 #include "exporter/source/accesses/own_reader.h"
 #include "tests/unit/support/fixture.h"
 #include "tests/unit/support/tries.h"
+#include "tests/unit/support/unit.h"
 
 /* ---- what a worker of the test does ---- */
 
@@ -387,7 +378,6 @@ static void files_of_other_users(void **state)
     struct fsroot fs;
     struct log log = {.fd = -1};
     int status;
-    (void)state;
     if (getuid() != 0)
         skip();
     assert_int_equal(fsroot_init(&fs, NULL, NULL, NULL, NULL), 0);
@@ -436,7 +426,6 @@ static void files_of_other_users(void **state)
 
 static void questions(void **state)
 {
-    (void)state;
     static uint8_t bytes[QUESTION_BYTES + 1];
     static char path[QUESTION_PATH_BYTES + 1];
     struct question read, question = {.kind = QUESTION_MEDIUM,
@@ -483,7 +472,6 @@ static void questions(void **state)
 
 static void answers(void **state)
 {
-    (void)state;
     static uint8_t bytes[ANSWER_BYTES + 1];
     struct answer read, answered = {.result = -EFBIG, .cpu_ns = 99, .len = ANSWER_TEXT_BYTES};
     size_t len = answer_write(&answered, bytes);

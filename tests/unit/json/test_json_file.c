@@ -1,21 +1,11 @@
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "exporter/json/file.h"
+#include "tests/unit/support/unit.h"
 
 static void what_is_no_json_is_refused_by_its_line(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *error; /* NULL: it is JSON */
     } cases[] = {
@@ -43,7 +33,6 @@ static void what_is_no_json_is_refused_by_its_line(void **state)
 
 static void a_key_is_found_by_its_line(void **state)
 {
-    (void)state;
     static const char text[] = "{\"a\":{\n\"bc\":1,\n\"b\":\"c\"},\n\"\\u0064\":1,\"e\"";
     assert_int_equal(json_file_line(text, strlen(text), "a"), 1);
     assert_int_equal(json_file_line(text, strlen(text), "bc"), 2);
@@ -75,7 +64,6 @@ static void put(const char *path, const char *text)
 
 static void a_file_is_read_whole_and_errors_name_it(void **state)
 {
-    (void)state;
     char path[] = "/tmp/json_file.XXXXXX", error[256] = "", expected[256];
     size_t len = 0;
     close(mkstemp(path));
@@ -111,7 +99,6 @@ static void a_file_is_read_whole_and_errors_name_it(void **state)
 
 static void larger_texts_are_refused(void **state)
 {
-    (void)state;
     char error[64];
     char *text = malloc(JSON_FILE_MAX_BYTES + 1);
     json_t *root = NULL;

@@ -1,16 +1,7 @@
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "exporter/json/scan.h"
+#include "tests/unit/support/unit.h"
 
 static int skip_all(const char *text, size_t len, const char **why)
 {
@@ -26,7 +17,6 @@ static int skip_all(const char *text, size_t len, const char **why)
 /* jansson is the judge of what is JSON. */
 static void as_jansson_says(void **state)
 {
-    (void)state;
     static const char *const texts[] = {
         "{}", "[]", "null", "true", "false", "0", "-0", "-1.5e-7", "1E+9", "10", "\"\"", " [ ] ",
         "[1,\"a\",null,{\"b\":[true]},[]]", "{\"a\":{\"b\":{}},\"c\":-2}",
@@ -56,7 +46,6 @@ static void as_jansson_says(void **state)
 
 static void strings_are_decoded(void **state)
 {
-    (void)state;
     static const char *const texts[] = {"\"\"", "\"caf\xc3\xa9\"",
                                         "\"\\u00e9\\u20ac\\ud83d\\ude00\\u007f\\u07ff\\u0800\"",
                                         "\"a\\\"\\\\\\/\\b\\f\\n\\r\\tz\""};
@@ -85,7 +74,6 @@ static void strings_are_decoded(void **state)
 
 static void members_and_elements(void **state)
 {
-    (void)state;
     static const char text[] = "{\"a\":[1,{\"x\":[]},\"s\"],\"b\":{},\"c\":-7.5}";
     struct json_scan scan;
     struct json_span name, number;
@@ -114,7 +102,6 @@ static void members_and_elements(void **state)
 
 static void the_first_error_stays(void **state)
 {
-    (void)state;
     struct json_scan scan;
     struct json_span name;
     const char *why;
@@ -133,7 +120,6 @@ static void the_first_error_stays(void **state)
 
 static void depth_is_bounded(void **state)
 {
-    (void)state;
     char text[2 * JSON_SCAN_DEPTH + 2];
     const char *why = NULL;
     memset(text, '[', JSON_SCAN_DEPTH);

@@ -1,20 +1,11 @@
 /* Without memory a file is not called wrong: that would end the exporter for good. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "collectors/contract/thresholds.h"
 #include "exporter/source/event/file.h"
 #include "exporter/source/recording/replay.h"
 #include "tests/unit/support/malloc_count.h"
+#include "tests/unit/support/unit.h"
 
 static int load_thresholds(const char *path, char *error, size_t size)
 {
@@ -67,7 +58,6 @@ static void check(int (*load)(const char *, char *, size_t), const char *text)
 
 static void no_file_is_called_wrong(void **state)
 {
-    (void)state;
     if (!malloc_fail(0))
         skip();
     check(load_thresholds,

@@ -1,18 +1,11 @@
 /* The verdict of a container, joined from what it loses and who makes memory slow: the whole table,
  * its sentences, and the table for terminals. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "exporter/live/blame.h"
 #include "exporter/live/order.h"
 #include "exporter/live/table.h"
+#include "tests/unit/support/unit.h"
 
 static struct live_container containers[4];
 static struct live_domain domain;
@@ -21,7 +14,6 @@ static bool all; /* may be told */
 
 static int setup(void **state)
 {
-    (void)state;
     all = true;
     memset(containers, 0, sizeof containers);
     domain = (struct live_domain){
@@ -63,7 +55,6 @@ static void assert_why(const struct live_container *c, enum blame blame, const c
 
 static void each_cause(void **state)
 {
-    (void)state;
     struct live_container *c = loses(add("a"), LOSS_OWN_QUOTA, 0.8);
     c->lost.quota_cpus = 0.2;
     c->lost.throttled = 1;
@@ -124,7 +115,6 @@ static void each_cause(void **state)
 /* Without counters, a node whose memory is slow is slow for whoever computes there. */
 static void slow_memory(void **state)
 {
-    (void)state;
     struct live_container *a = add("a"), *b = add("b");
     domain.cause = LIVE_CAUSE_UNKNOWN;
     assert_why(a, BLAME_MEMORY_UNKNOWN,
@@ -150,7 +140,6 @@ static void slow_memory(void **state)
 /* Sorting finds them, and each is another's. */
 static void who_is_named(void **state)
 {
-    (void)state;
     domain.cause = LIVE_CAUSE_NAMED;
     add("a");
     live_sort(&view);
@@ -169,7 +158,6 @@ static void who_is_named(void **state)
 /* What is known to cost comes before what is not; otherwise what costs more. */
 static void two_at_once(void **state)
 {
-    (void)state;
     struct live_container *a = loses(add("a"), LOSS_OWN_QUOTA, 0.2);
     domain.cause = LIVE_CAUSE_UNKNOWN;
     assert_int_equal(live_blame(&view, a), BLAME_OWN_QUOTA);
@@ -188,7 +176,6 @@ static void two_at_once(void **state)
 
 static void not_known(void **state)
 {
-    (void)state;
     struct live_container *a = add("a");
     a->lost.judged = false;
     assert_int_equal(live_blame(&view, a), BLAME_UNKNOWN);
@@ -204,7 +191,6 @@ static void not_known(void **state)
 /* More tasks than CPUs are a batch job's wish, nobody's trouble. */
 static void the_costliest(void **state)
 {
-    (void)state;
     assert_null(live_costliest(&view));
     loses(add("batch"), LOSS_ITSELF, 0.9);
     assert_null(live_costliest(&view));
@@ -216,7 +202,6 @@ static void the_costliest(void **state)
 static void as_a_table(void **state)
 {
     struct textbuf out = TEXTBUF_INIT;
-    (void)state;
     add("calm");
     loses(add("limited"), LOSS_OWN_QUOTA, 0.8)->number[LIVE_CPUS] = NAN;
     assert_int_equal(live_table(&view, &out), 0);

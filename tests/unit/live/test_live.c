@@ -1,18 +1,9 @@
 /* What collectors put in, as a reader sees it. */
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "exporter/live/live.h"
 #include "tests/unit/support/malloc_count.h"
+#include "tests/unit/support/unit.h"
 
 static const uint64_t second_ns = 1000000000;
 

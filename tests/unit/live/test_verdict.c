@@ -1,16 +1,9 @@
 /* The verdict's sentences, in all cases, and who comes first. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "exporter/live/order.h"
 #include "exporter/live/verdict.h"
+#include "tests/unit/support/unit.h"
 
 static const uint64_t second_ns = 1000000000;
 static const uint64_t now_ns = 1790000000000000000;
@@ -22,7 +15,6 @@ static struct live_view view;
 
 static int setup(void **state)
 {
-    (void)state;
     memset(containers, 0, sizeof containers);
     memset(domains, 0, sizeof domains);
     view = (struct live_view){.tick = {.number = 1, .wall_ns = now_ns, .mono_ns = mono_ns},
@@ -97,7 +89,6 @@ static void expect(enum live_mood mood, const char *words)
 
 static void victims_and_the_one_who_makes_them_wait(void **state)
 {
-    (void)state;
     add_reader("web", 100, 100);
     add_cause("report", LIVE_NAMED);
     add_victim("cart", 129, 60)->number[LIVE_SLOWDOWN_RATIO] = 1.1;
@@ -114,7 +105,6 @@ static void victims_and_the_one_who_makes_them_wait(void **state)
 
 static void one_victim_and_a_group(void **state)
 {
-    (void)state;
     add_victim("cart", 130, 5);
     add_cause("b", LIVE_IN_GROUP);
     add_cause("a", LIVE_IN_GROUP);
@@ -128,7 +118,6 @@ static void one_victim_and_a_group(void **state)
 /* How sure it is, and why one coincidence is not worth more here. */
 static void a_suspicion_has_odds(void **state)
 {
-    (void)state;
     add_cause("report", LIVE_SUSPECTED)->probability = 0.9;
     add_domain(0, 118, 91, LIVE_CAUSE_SUSPECTED);
     domains[0].steps_per_hour = 4.2;
@@ -141,7 +130,6 @@ static void a_suspicion_has_odds(void **state)
 
 static void a_suspicion_is_not_for_everybody(void **state)
 {
-    (void)state;
     add_cause("report", LIVE_SUSPECTED);
     add_domain(0, 118, 91, LIVE_CAUSE_SUSPECTED);
     expect(LIVE_TROUBLE,
@@ -157,7 +145,6 @@ static void a_suspicion_is_not_for_everybody(void **state)
 
 static void the_cause_is_not_known(void **state)
 {
-    (void)state;
     add_victim("cart", 130, 7200);
     add_domain(0, 118, 91, LIVE_CAUSE_UNKNOWN);
     expect(LIVE_TROUBLE, "1 of 1 container waits for memory: shop/cart (1.30 times its normal "
@@ -173,7 +160,6 @@ static void the_cause_is_not_known(void **state)
 
 static void all_is_calm(void **state)
 {
-    (void)state;
     add_reader("web", 100, 100);
     add_reader("cart", 100, 100);
     add("sleeper")->number[LIVE_READS_PER_SECOND] = 0;
@@ -186,7 +172,6 @@ static void all_is_calm(void **state)
 /* One normal is no verdict on all: below half of them it is not known. */
 static void of_some_the_normal_is_not_known(void **state)
 {
-    (void)state;
     add_reader("a", 100, 100);
     add_reader("b", 100, NAN);
     add_domain(0, 91, 91, LIVE_CAUSE_CALM);
@@ -203,7 +188,6 @@ static void of_some_the_normal_is_not_known(void **state)
 /* By the cache, not by memory: the alert fires, and nothing is calm. */
 static void slowed_down_without_waiting(void **state)
 {
-    (void)state;
     add_reader("a", 100, 100)->number[LIVE_SLOWDOWN_RATIO] = 1.5;
     add_domain(0, 91, 91, LIVE_CAUSE_CALM);
     expect(LIVE_FINE, "The one container whose normal is known does not wait for memory longer "
@@ -229,7 +213,6 @@ static void slowed_down_without_waiting(void **state)
 /* It may make memory slow by what is not counted, or where nothing is. */
 static void a_cause_that_reads_little(void **state)
 {
-    (void)state;
     add_cause("writer", LIVE_NAMED)->number[LIVE_READS_PER_SECOND] = 100;
     add_reader("a", 100, 100);
     add_domain(0, 118, 91, LIVE_CAUSE_NAMED);
@@ -246,7 +229,6 @@ static void a_cause_that_reads_little(void **state)
 /* Some are slow by nature, and who knows them says so. */
 static void slowed_down_by_a_limit_of_its_own(void **state)
 {
-    (void)state;
     struct live_container *patient = add_reader("patient", 100, 100);
     struct live_container *touchy = add_reader("touchy", 100, 100);
     patient->number[LIVE_SLOWDOWN_RATIO] = 2;
@@ -264,7 +246,6 @@ static void slowed_down_by_a_limit_of_its_own(void **state)
 /* Since a time that the clock of the wall has not reached yet. */
 static void a_clock_that_was_set_back_is_no_duration(void **state)
 {
-    (void)state;
     add_victim("cart", 130, 60);
     view.tick.wall_ns = now_ns - 3600 * second_ns;
     assert_true(live_waits_seconds(&view, &containers[0]) == 60);
@@ -277,7 +258,6 @@ static void a_clock_that_was_set_back_is_no_duration(void **state)
 
 static void without_counters(void **state)
 {
-    (void)state;
     add("web");
     add_domain(0, 91, 91, LIVE_CAUSE_CALM);
     expect(
@@ -289,7 +269,6 @@ static void without_counters(void **state)
 
 static void too_early(void **state)
 {
-    (void)state;
     add("web")->number[LIVE_READS_PER_SECOND] = 5;
     add_domain(0, 91, NAN, LIVE_CAUSE_LEARNING);
     expect(LIVE_UNKNOWN,
@@ -300,7 +279,6 @@ static void too_early(void **state)
 
 static void nothing_is_measured(void **state)
 {
-    (void)state;
     expect(LIVE_UNKNOWN,
            "There are no containers here. How long a read of memory takes is not measured now.");
     add_domain(0, NAN, 91, LIVE_CAUSE_NAMED); /* too old */
@@ -310,7 +288,6 @@ static void nothing_is_measured(void **state)
 
 static void nobody_looks(void **state)
 {
-    (void)state;
     add_domain(3, 91, NAN, LIVE_CAUSE_NOT_SOUGHT);
     expect(LIVE_UNKNOWN, "There are no containers here. A read of the memory of NUMA node 3 takes "
                          "91 ns; nobody looks for who makes it slow.");
@@ -319,7 +296,6 @@ static void nobody_looks(void **state)
 /* The one that most is known of; of equals the slowest. */
 static void of_several_nodes_the_worst(void **state)
 {
-    (void)state;
     add_domain(0, 200, 100, LIVE_CAUSE_CALM);
     add_domain(1, 118, 91, LIVE_CAUSE_UNKNOWN);
     expect(LIVE_TROUBLE, "There are no containers here. A read of the memory of NUMA node 1 takes "
@@ -333,7 +309,6 @@ static void of_several_nodes_the_worst(void **state)
 
 static void of_many_the_first(void **state)
 {
-    (void)state;
     for (int i = 0; i < 5; i++)
         add_victim((const char *[]){"a", "b", "c", "d", "e"}[i], 150 - i, 1);
     expect(LIVE_TROUBLE,
@@ -344,7 +319,6 @@ static void of_many_the_first(void **state)
 
 static void who_comes_first(void **state)
 {
-    (void)state;
     add("z-nothing");
     add("busy")->number[LIVE_CPUS] = 2;
     add_reader("a-bit-slow", 110, 100);
@@ -365,7 +339,6 @@ static void who_comes_first(void **state)
 
 static void durations(void **state)
 {
-    (void)state;
     static const struct {
         double seconds;
         const char *words;

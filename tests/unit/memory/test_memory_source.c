@@ -2,21 +2,12 @@
  * Where containers' memory is, from cgroup files in a tree of our own: both versions, when they are
  * read, and descriptors that counters need back.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "exporter/source/memory/memory.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 

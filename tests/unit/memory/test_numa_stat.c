@@ -1,14 +1,6 @@
 /* memory.numa_stat of both cgroup versions, as a kernel writes it, and as none does. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/source/memory/numa_stat.h"
+#include "tests/unit/support/unit.h"
 
 static int parse(const char *text, struct numa_stat *out)
 {
@@ -17,7 +9,6 @@ static int parse(const char *text, struct numa_stat *out)
 
 static void v2_is_what_is_addressed_in_bytes(void **state)
 {
-    (void)state;
     struct numa_stat got;
     assert_int_equal(parse("anon N0=104857600 N1=4096\n"
                            "file N0=999999999 N1=0\n"
@@ -34,7 +25,6 @@ static void v2_is_what_is_addressed_in_bytes(void **state)
 
 static void v1_is_the_sum_over_the_children_in_pages(void **state)
 {
-    (void)state;
     struct numa_stat got;
     assert_int_equal(parse("total=44 N0=40 N2=4\nfile=4 N0=4 N2=0\nanon=40 N0=36 N2=4\n"
                            "unevictable=0 N0=0 N2=0\nhierarchical_total=144 N0=100 N2=44\n"
@@ -51,7 +41,6 @@ static void v1_is_the_sum_over_the_children_in_pages(void **state)
 
 static void a_line_without_its_end_does_not_count(void **state)
 {
-    (void)state;
     struct numa_stat got;
     assert_int_equal(parse("anon N0=1\nfile_mapped N0=2", &got), 0);
     assert_int_equal(got.bytes[0], 1);
@@ -60,7 +49,6 @@ static void a_line_without_its_end_does_not_count(void **state)
 
 static void nodes_without_a_place_are_left_out(void **state)
 {
-    (void)state;
     struct numa_stat got;
     assert_int_equal(parse("anon N63=3 N64=5 N18446744073709551615=5\n", &got), 0);
     assert_true(got.nodes == UINT64_C(1) << 63);
@@ -69,7 +57,6 @@ static void nodes_without_a_place_are_left_out(void **state)
 
 static void what_no_kernel_writes_is_refused(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         int err;

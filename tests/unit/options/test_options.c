@@ -1,20 +1,10 @@
 /* Flags: every one of the contract, every error message, and the table itself. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/base/duration.h"
 #include "exporter/options/options.h"
 #include "exporter/options/table.h"
 #include "exporter/options/text.h"
 #include "tests/support/flag_member.h"
+#include "tests/unit/support/unit.h"
 
 enum { MAX_ARGS = 40 };
 
@@ -75,7 +65,6 @@ static size_t collector_index(const char *name)
 
 static void test_defaults(void **state)
 {
-    (void)state;
     struct options o = good(NULL, NULL);
     assert_int_equal(o.n_listen, 1);
     assert_string_equal(o.listen[0], ":10066");
@@ -114,7 +103,6 @@ static void test_defaults(void **state)
 
 static void test_no_arguments_at_all(void **state)
 {
-    (void)state;
     struct options options;
     char error[64];
     assert_int_equal(options_parse(&options, 0, (char *[]){NULL}, error, sizeof error), 0);
@@ -123,7 +111,6 @@ static void test_no_arguments_at_all(void **state)
 
 static void test_booleans(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         size_t offset;
@@ -168,7 +155,6 @@ static struct options both(const char *flag, const char *value)
 
 static void test_texts(void **state)
 {
-    (void)state;
     assert_string_equal(both("--path.procfs", "/host/proc").procfs, "/host/proc");
     assert_string_equal(both("--path.sysfs", "/host/sys").sysfs, "/host/sys");
     assert_string_equal(both("--path.cgroupfs", "/host/cgroup").cgroupfs, "/host/cgroup");
@@ -187,7 +173,6 @@ static void test_texts(void **state)
 
 static void test_numbers(void **state)
 {
-    (void)state;
     assert_int_equal(both("--web.max-requests", "0").max_requests, 0);
     assert_int_equal(both("--web.max-requests", "100000").max_requests, 100000);
     assert_int_equal(both("--containers.max", "1").containers_max, 1);
@@ -203,7 +188,6 @@ static void test_numbers(void **state)
 
 static void test_choices(void **state)
 {
-    (void)state;
     assert_int_equal(both("--containers.names", "auto").names, NAMES_AUTO);
     assert_int_equal(both("--containers.names", "runtime").names, NAMES_RUNTIME);
     assert_int_equal(both("--containers.names", "logs").names, NAMES_LOGS);
@@ -229,7 +213,6 @@ static void test_choices(void **state)
 
 static void test_listen(void **state)
 {
-    (void)state;
     struct options o = good("--web.listen-address=127.0.0.1:0", NULL);
     assert_int_equal(o.n_listen, 1); /* the default is gone */
     assert_string_equal(o.listen[0], "127.0.0.1:0");
@@ -254,7 +237,6 @@ static void test_listen(void **state)
 
 static void test_last_wins(void **state)
 {
-    (void)state;
     assert_int_equal(good("--containers.max=3", "--containers.max=4").containers_max, 4);
     assert_string_equal(good("--events.file=a", "--events.file=b").events_file, "b");
     assert_int_equal(good("--source=replay", "--source=perf").source, SOURCE_PERF);
@@ -262,7 +244,6 @@ static void test_last_wins(void **state)
 
 static void test_collectors(void **state)
 {
-    (void)state;
     for (size_t i = 0; collector_table[i]; i++) {
         char on[64], off[64];
         snprintf(on, sizeof on, "--collector.%s", collector_table[i]->name);
@@ -280,7 +261,6 @@ static void test_collectors(void **state)
 
 static void test_source_and_replay(void **state)
 {
-    (void)state;
     struct options o = good("--source.replay.file=f", NULL);
     assert_int_equal(o.source, SOURCE_REPLAY);
     assert_string_equal(o.replay_file, "f");
@@ -440,7 +420,6 @@ static const struct {
 
 static void test_errors(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
         struct options untouched, options;
         memset(&untouched, 0x5a, sizeof untouched);
@@ -456,7 +435,6 @@ static void test_errors(void **state)
 
 static void test_options_of_collectors(void **state)
 {
-    (void)state;
     const char *period = "--collector.pebs_nvmm.period", *loads = "collector.pebs_nvmm.loads";
     struct options o = good(NULL, NULL);
     assert_int_equal(count(&o, period + 2), 10007);
@@ -477,7 +455,6 @@ static void test_options_of_collectors(void **state)
 
 static void test_messages_are_one_line(void **state)
 {
-    (void)state;
     char text[4000];
     memset(text, '\n', sizeof text - 1);
     text[sizeof text - 1] = '\0';
@@ -514,7 +491,6 @@ static void test_messages_are_one_line(void **state)
 
 static void test_durations(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t ns; /* UINT64_MAX: refused */
@@ -585,7 +561,6 @@ static void collect_name(void *context, const char *name)
 
 static void test_tiers(void **state)
 {
-    (void)state;
     const char *const four[] = {
         "--collector.placement.tier=cxl=250ns", "--collector.placement.tier=node=174.5ns",
         "--collector.placement.tier=a23456789012345_=100us",
@@ -607,7 +582,6 @@ static void test_tiers(void **state)
 
 static void test_table(void **state)
 {
-    (void)state;
     static struct names names;
     flag_each_spelling(collect_name, &names);
     assert_true(names.n > 40);
@@ -630,7 +604,6 @@ static void test_table(void **state)
 /* Found by what is switched on, and within the room that a collector has. */
 static void test_flags_of_collectors(void **state)
 {
-    (void)state;
     struct flag_walk walk = {0};
     const struct option_flag *flag;
     size_t n = 0;
@@ -649,7 +622,6 @@ static void test_flags_of_collectors(void **state)
 
 static void test_help(void **state)
 {
-    (void)state;
     char *text = NULL;
     size_t len = 0;
     FILE *file = open_memstream(&text, &len);

@@ -1,22 +1,13 @@
 /*
  * The perf source on a fake PMU: opening, reading, refusals in words.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "collectors/events/events.h"
 #include "exporter/source/perf/group.h"
 #include "tests/unit/support/malloc_count.h"
 #include "tests/unit/support/perf_fixture.h"
+#include "tests/unit/support/unit.h"
 
 static void test_counts_per_cpu(void **state)
 {

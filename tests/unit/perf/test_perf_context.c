@@ -1,19 +1,10 @@
 /* Descriptors that contexts hold, and the pool in which they add up. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/source/perf/context.h"
+#include "tests/unit/support/unit.h"
 
 /* Each context has a part of what the pool allows. */
 static void test_contexts_add_up(void **state)
 {
-    (void)state;
     struct descriptor_pool pool = {.limit = 10};
     struct perf_context one = {.fd_limit = 10, .pool = &pool}, other = one;
     struct verdict why;

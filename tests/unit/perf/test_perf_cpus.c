@@ -1,18 +1,11 @@
 /* Which CPUs are online, and which numbers there can be. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "exporter/source/perf/cpus.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 /* The highest number decides, not how many there are. */
 static void test_possible(void **state)
 {
-    (void)state;
     static const struct {
         const char *possible, *online;
         int result;

@@ -1,19 +1,10 @@
 /*
  * CPUs that go and come: a row keeps its place, its totals never fall, nothing counted is lost.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/support/perf_fixture.h"
+#include "tests/unit/support/unit.h"
 
 static void set_online(struct perf_fixture *fixture, const char *list)
 {

@@ -3,24 +3,15 @@
  * functions, whose calls are known exactly, in cgroup mode. Skipped, with the reason, without root
  * or without a cgroup hierarchy that perf can use.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "exporter/source/perf/perf.h"
+#include "tests/unit/support/unit.h"
 
 __attribute__((noinline)) static void counted_a(void)
 {

@@ -1,19 +1,10 @@
 /*
  * The fallback ladder of the perf source: what the PMU refuses, never runs, or filters.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "collectors/events/events.h"
 #include "exporter/source/perf/ladder.h"
 #include "tests/unit/support/perf_fixture.h"
+#include "tests/unit/support/unit.h"
 
 #define MS UINT64_C(1000000)
 

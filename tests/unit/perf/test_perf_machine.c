@@ -1,17 +1,7 @@
 /*
  * Memory controllers, refusals in words, and what the machine says about itself.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "collectors/events/events.h"
 #include "exporter/source/perf/detect.h"
@@ -19,6 +9,7 @@
 #include "exporter/source/perf/numa_distance.h"
 #include "exporter/source/perf/unit.h"
 #include "tests/unit/support/perf_fixture.h"
+#include "tests/unit/support/unit.h"
 
 static const char devices[] = "sys/bus/event_source/devices";
 
@@ -302,7 +293,6 @@ static void test_no_persistent_memory(void **state)
 /* A sentence of its own, with a remedy, for each. */
 static void test_sentences(void **state)
 {
-    (void)state;
     static const struct {
         int error;
         int paranoid;
@@ -434,7 +424,6 @@ static void test_machine(void **state)
 
 static void test_distances(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         int err;

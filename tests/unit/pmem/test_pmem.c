@@ -1,27 +1,18 @@
 /* Which mappings are persistent memory: trees of sysfs as such machines have them, and this
  * machine's own processes. */
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "exporter/source/pmem/pmem.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 /* A link in the fixture's sysfs, and the folder that it leads to. */
 static void link_device(struct fixture *f, const char *link, const char *devices_path,
@@ -98,7 +89,6 @@ static void make_machine(struct fixture *f)
 
 static void disks(void **state)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     make_machine(&f);
@@ -123,7 +113,6 @@ static void disks(void **state)
 
 static void dax_devices(void **state)
 {
-    (void)state;
     struct fixture f;
     fixture_init(&f);
     make_machine(&f);
@@ -136,7 +125,6 @@ static void dax_devices(void **state)
 
 static void the_node(void **state)
 {
-    (void)state;
     struct fixture f;
     struct pmem_node node;
     struct verdict why = {0};
@@ -238,7 +226,6 @@ static struct maps_line mapping(uint32_t major, uint32_t minor, uint64_t inode, 
 
 static void mappings(void **state)
 {
-    (void)state;
     struct scene scene;
     scene_init(&scene, "/7" MAPPED_FILE);
     fixture_write(&scene.f, "proc/7/mountinfo",
@@ -296,7 +283,6 @@ static void mappings(void **state)
 
 static void mappings_without_a_disk(void **state)
 {
-    (void)state;
     struct scene scene;
     scene_init(&scene, "/7" MAPPED_FILE);
     fixture_write(&scene.f, "proc/7/mountinfo",
@@ -339,7 +325,6 @@ static void old_kernels_do_not_tell(void **state)
                    {"5.14.0-1.el9\n", true},
                    {"6.1.0-9-amd64\n", true},
                    {"rather new\n", true}};
-    (void)state;
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
         struct scene scene;
         struct maps_line line = mapping(259, 1, 12, "/data/x");
@@ -418,7 +403,6 @@ static void with_dax_disk(struct fixture *f, const struct stat *status)
 
 static void files_of_this_process(void **state)
 {
-    (void)state;
     struct fixture f;
     struct stat status;
     struct real real = {.dax = true};
@@ -526,7 +510,6 @@ static void tenant_end(struct tenant *tenant)
 
 static void files_of_another_mount_namespace(void **state)
 {
-    (void)state;
     struct fixture f;
     struct real real = {0};
     const struct pmem_files files = {
@@ -586,7 +569,6 @@ static int ask_within_seconds(struct medium_rule *rule, pid_t pid, const struct 
 
 static void a_fuse_that_never_answers_is_not_asked(void **state)
 {
-    (void)state;
     struct fixture f;
     struct real real = {.blind = true}; /* without the privilege for map_files */
     const struct pmem_files files = {
@@ -622,7 +604,6 @@ static void a_fuse_that_never_answers_is_not_asked(void **state)
 
 static void many_mappings_read_mounts_once(void **state)
 {
-    (void)state;
     struct scene scene;
     static const char overlay[] = "1 0 0:50 / / rw - overlay overlay rw\n",
                       far[] = "1 0 0:50 / / rw - fuse.far far rw\n";
@@ -657,7 +638,6 @@ static void many_mappings_read_mounts_once(void **state)
 /* A table above a MiB hides what its file systems are: they are not asked. */
 static void a_flood_of_mounts_is_unknown(void **state)
 {
-    (void)state;
     enum { MOUNTS = 20000 };
     struct scene scene;
     char *text = malloc(MOUNTS * 96), *at = text;
@@ -681,7 +661,6 @@ static void a_flood_of_mounts_is_unknown(void **state)
 /* A file can have a name that the kernel gives to its own. */
 static void borrowed_names(void **state)
 {
-    (void)state;
     static const struct {
         const char *path;
         uint32_t minor;

@@ -1,18 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -24,6 +14,7 @@
 #include "exporter/source/probe/probe.h"
 #include "exporter/source/probe/topology.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 enum { BUFFER_BYTES = 2 * CHASE_HUGE_BYTES };
 
@@ -36,7 +27,6 @@ static void test_numa_maps(void **state)
         "7f1400000000 default\n"
         "7f1500000000 default file=/N3=x\\040N3=1 anon=2 N2=2";
     size_t len = sizeof text - 1;
-    (void)state;
     assert_int_equal(chase_numa_maps_check(text, len, 0x7f1200000000, 1), 0);
     assert_int_equal(chase_numa_maps_check(text, len, 0x7f1200000000, 0), -ENXIO);
     assert_int_equal(chase_numa_maps_check(text, len, 0x7f1300000000, 0), -ENXIO);
@@ -61,7 +51,6 @@ static void test_buffer_is_where_it_should_be(void **state)
     struct chase_buffer buffer;
     struct verdict why = {REASON_OK, ""};
     struct fsroot fs;
-    (void)state;
     assert_int_equal(fsroot_init(&fs, NULL, NULL, NULL, NULL), 0);
     assert_int_equal(
         chase_buffer_init(&buffer, &fs, BUFFER_BYTES, 0, first_allowed_cpu(), true, &why), 0);
@@ -146,7 +135,6 @@ static void test_source_starts_and_stops_without_a_trace(void **state)
 {
     struct fsroot fs;
     size_t fds = 0, pages = 0;
-    (void)state;
     assert_int_equal(fsroot_init(&fs, NULL, NULL, NULL, NULL), 0);
     for (int i = 0; i < 12; i++) {
         struct source *source = start_source(&fs, i % 2 ? 3600000000000U : 1000000);
@@ -189,7 +177,6 @@ static void test_source_measures(void **state)
     struct probe_reading readings[4];
     struct fsroot fs;
     size_t n_threads, n = 99;
-    (void)state;
     assert_int_equal(fsroot_init(&fs, NULL, NULL, NULL, NULL), 0);
     struct source *source = start_source(&fs, 10000000);
     const struct source_thread *threads = probe_source_threads(source, &n_threads);
@@ -217,7 +204,6 @@ static void test_threads_are_named_and_pinned(void **state)
 {
     struct fsroot fs;
     size_t n_threads;
-    (void)state;
     assert_int_equal(fsroot_init(&fs, NULL, NULL, NULL, NULL), 0);
     struct source *source = start_source(&fs, 3600000000000U);
     const struct source_thread *threads = probe_source_threads(source, &n_threads);
@@ -243,7 +229,6 @@ static void test_threads_are_named_and_pinned(void **state)
 static void test_stop_does_not_wait_for_the_interval(void **state)
 {
     struct fsroot fs;
-    (void)state;
     assert_int_equal(fsroot_init(&fs, NULL, NULL, NULL, NULL), 0);
     struct source *source = start_source(&fs, 3600000000000U);
     double start = now_s();
@@ -261,7 +246,6 @@ static void test_target_without_memory_is_left_out(void **state)
     char cpu[16], said[2048] = "";
     int from[2] = {0, 0}, ends[2];
     size_t n_threads;
-    (void)state;
     if (access("/sys/devices/system/node/node1", F_OK) == 0)
         skip();
     fixture_init(&fixture);
@@ -303,7 +287,6 @@ static void test_thread_comes_back_when_moved(void **state)
     cpu_set_t home, elsewhere, now;
     size_t n_threads;
     bool back = false;
-    (void)state;
     assert_int_equal(sched_getaffinity(0, sizeof elsewhere, &elsewhere), 0);
     if (CPU_COUNT(&elsewhere) < 2)
         skip();
@@ -379,7 +362,6 @@ static int measure_without_memory_policy(void)
 static void test_measures_where_mbind_is_forbidden(void **state)
 {
     int status;
-    (void)state;
     pid_t child = fork();
     if (child == 0)
         _exit(measure_without_memory_policy());
@@ -396,7 +378,6 @@ static void test_refusals_have_reasons(void **state)
     struct fixture fixture;
     struct source *source = (struct source *)&fixture;
     struct verdict why;
-    (void)state;
     fixture_init(&fixture);
     struct probe_config config = {.fs = &fixture.fs, .log = &quiet, .interval_ns = 1000000000};
     fixture_write(&fixture, "sys/devices/system/node/online", "0\n");
@@ -415,7 +396,6 @@ static void test_refusals_have_reasons(void **state)
 static void test_source_counts_no_events(void **state)
 {
     struct fsroot fs;
-    (void)state;
     assert_int_equal(fsroot_init(&fs, NULL, NULL, NULL, NULL), 0);
     struct source *source = start_source(&fs, 3600000000000U);
     assert_null(source->ops->check);

@@ -1,18 +1,10 @@
 /* Hits in the last-level cache: where the probe can measure them, when it does, and which results
  * it rejects. */
-#include <errno.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "exporter/source/probe/hit.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 enum { BUFFER_BYTES = 4 << 20, LINES = BUFFER_BYTES / 512 };
 

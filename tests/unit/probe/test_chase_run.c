@@ -1,19 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "exporter/source/probe/account.h"
 #include "exporter/source/probe/buffer.h"
 #include "exporter/source/probe/burst.h"
 #include "exporter/source/probe/random.h"
 #include "exporter/source/probe/thread.h"
+#include "tests/unit/support/unit.h"
 
 enum { RING_BYTES = 2 * CHASE_HUGE_BYTES };
 
@@ -47,7 +37,6 @@ static void test_ring_is_one_cycle_of_spaced_lines(void **state)
     static uint8_t seen[RING_BYTES / CHASE_SLOT_BYTES];
     struct chase_ring ring;
     char *memory = ring_memory();
-    (void)state;
     memset(seen, 0, sizeof seen);
     assert_int_equal(chase_ring_init(&ring, memory, RING_BYTES, 0, 1, 7), 0);
     assert_int_equal(ring.lines, RING_BYTES / CHASE_SLOT_BYTES - 2);
@@ -65,7 +54,6 @@ static void test_ring_is_shuffled(void **state)
     char *memory = ring_memory();
     uint32_t lines[CHASE_SLOT_BYTES / CHASE_LINE_BYTES] = {0};
     size_t near = 0, ascending = 0;
-    (void)state;
     assert_int_equal(chase_ring_init(&ring, memory, RING_BYTES, 0, 1, 7), 0);
     for (uint32_t i = 0; i + 1 < ring.lines; i++) {
         uint32_t a = ring.order[i], b = ring.order[i + 1];
@@ -88,7 +76,6 @@ static void test_rings_of_several_initiators_share_no_line(void **state)
     struct chase_ring rings[3];
     char *memory = ring_memory();
     size_t total = 0;
-    (void)state;
     memset(seen, 0, sizeof seen);
     for (uint32_t i = 0; i < 3; i++)
         assert_int_equal(chase_ring_init(&rings[i], memory, RING_BYTES, i, 3, 11 + i), 0);
@@ -108,7 +95,6 @@ static void test_runs_go_on_where_the_last_ended(void **state)
     struct chase_ring ring;
     struct chase_facts facts = {.cpu_wanted = 0};
     char *memory = ring_memory();
-    (void)state;
     assert_int_equal(chase_ring_init(&ring, memory, RING_BYTES, 0, 1, 3), 0);
     chase_run(&ring, chase_flush_detect(), 16000, &facts);
     assert_int_equal(ring.next, 16000);
@@ -137,7 +123,6 @@ static void test_discard_rules(void **state)
         {{500, 70000, 68100, 0, 3, 3, 3}, -1},           /* 2 % of 70,000 and 500 are forgiven */
         {{500, 70000, 68099, 0, 3, 3, 3}, PROBE_STOLEN}, /* and not 1 ns more */
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         enum probe_discard cause = PROBE_DISCARDS;
         bool counts = chase_run_counts(&cases[i].facts, &cause);
@@ -147,7 +132,6 @@ static void test_discard_rules(void **state)
 
 static void test_median(void **state)
 {
-    (void)state;
     assert_true(chase_median((double[]){4}, 1) == 4);
     assert_true(chase_median((double[]){9, 1}, 2) == 5);
     assert_true(chase_median((double[]){300, 80, 81}, 3) == 81);
@@ -188,7 +172,6 @@ static void test_budget_holds_at_every_speed(void **state)
 {
     const uint64_t load_ns[] = {90, 150, 300, 700, 2000};
     size_t bursts;
-    (void)state;
     for (size_t i = 0; i < sizeof load_ns / sizeof load_ns[0]; i++) {
         assert_true(simulate(1000000000, load_ns[i], 0, &bursts) <= 0.001);
         /* Still measuring: as often as the account pays for, or in every turn. */
@@ -213,7 +196,6 @@ static void test_own_target_every_other_time(void **state)
     enum { HOLD = CHASE_BURSTS * CHASE_INTERVALS_PER_TARGET };
     static const size_t order[] = {1, 0, 1, 2, 1, 0};
     struct chase_targets targets;
-    (void)state;
     chase_targets_init(&targets, 3, 1, 0);
     for (uint64_t turn = 0; turn < 6 * HOLD; turn++)
         assert_int_equal(chase_targets_next(&targets, turn), order[turn / HOLD]);
@@ -237,7 +219,6 @@ static void test_turns_do_not_overlap(void **state)
     enum { N = 4 };
     const uint64_t interval = 1000000000, burst = 2000000;
     uint64_t random = 1, smallest = UINT64_MAX, largest = 0;
-    (void)state;
     for (uint64_t turn = 0; turn < 2000; turn++) {
         uint64_t last_end = turn * interval;
         for (size_t i = 0; i < N; i++) {
@@ -257,7 +238,6 @@ static void test_queue_keeps_order_and_bounds(void **state)
 {
     struct chase_queue queue = {.put = 0};
     struct probe_reading reading;
-    (void)state;
     assert_false(chase_queue_take(&queue, &reading));
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < CHASE_QUEUE; i++)

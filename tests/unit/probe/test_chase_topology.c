@@ -1,18 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
 #include <sched.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "exporter/source/probe/topology.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 /* A made-up sysfs. */
 struct tree {
@@ -75,7 +66,6 @@ static void expect(const struct tree *tree, const char *initiators, const char *
 static void test_topology_two_sockets(void **state)
 {
     struct tree tree;
-    (void)state;
     tree_init(&tree);
     two_sockets(&tree);
     expect(&tree, "0:0 1:4 ", "0:0 1:4 ");
@@ -85,7 +75,6 @@ static void test_topology_two_sockets(void **state)
 static void test_topology_cxl_node_is_a_target_only(void **state)
 {
     struct tree tree;
-    (void)state;
     tree_init(&tree);
     two_sockets(&tree);
     tree_file(&tree, "node/online", "0-2\n");
@@ -99,7 +88,6 @@ static void test_topology_cxl_node_is_a_target_only(void **state)
 static void test_topology_node_without_memory_is_an_initiator_only(void **state)
 {
     struct tree tree;
-    (void)state;
     tree_init(&tree);
     two_sockets(&tree);
     tree_file(&tree, "node/has_memory", "0\n");
@@ -110,7 +98,6 @@ static void test_topology_node_without_memory_is_an_initiator_only(void **state)
 static void test_topology_avoids_isolated_cpus(void **state)
 {
     struct tree tree;
-    (void)state;
     tree_init(&tree);
     two_sockets(&tree);
     tree_file(&tree, "cpu/isolated", "0-1,4-5\n");
@@ -127,7 +114,6 @@ static void test_topology_respects_affinity_and_cpuset(void **state)
 {
     struct tree tree;
     int cpu = -7;
-    (void)state;
     tree_init(&tree);
     two_sockets(&tree);
     allow_cpus(&tree, (const int[]){2, 9, 13}, 3);
@@ -149,7 +135,6 @@ static void test_topology_respects_affinity_and_cpuset(void **state)
 static void test_topology_without_numa(void **state)
 {
     struct tree tree;
-    (void)state;
     tree_init(&tree);
     tree_file(&tree, "cpu/online", "0-3\n");
     expect(&tree, "0:0 ", "0:0 ");
@@ -160,7 +145,6 @@ static void test_topology_refuses_garbage(void **state)
 {
     struct tree tree;
     struct chase_topology topology;
-    (void)state;
     tree_init(&tree);
     two_sockets(&tree);
     tree_file(&tree, "node/node1/cpulist", "4-x\n");
@@ -177,7 +161,6 @@ static void test_allowed_is_our_own_affinity(void **state)
 {
     struct chase_allowed allowed;
     cpu_set_t cpus;
-    (void)state;
     chase_allowed_read(&allowed);
     assert_int_equal(sched_getaffinity(getpid(), sizeof cpus, &cpus), 0);
     for (int i = 0; i < CPU_SETSIZE; i++)

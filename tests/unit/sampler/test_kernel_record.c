@@ -1,16 +1,9 @@
 /* perf's ring buffer records, byte by byte as the kernel lays them out. */
-#include <errno.h>
 #include <linux/perf_event.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/mman.h>
 
-#include <cmocka.h>
-
 #include "exporter/source/sampler/record.h"
+#include "tests/unit/support/unit.h"
 
 /* A record being written. */
 struct writer {
@@ -89,7 +82,6 @@ static void cannot_be_shorter(struct writer *w, uint64_t type, size_t minimum)
 
 static void samples(void **state)
 {
-    (void)state;
     static const uint64_t types[] = {
         BASE,
         BASE | PERF_SAMPLE_CGROUP,
@@ -140,7 +132,6 @@ static void samples(void **state)
 
 static void mappings(void **state)
 {
-    (void)state;
     static const char path[16] = "/mnt/pmem/a b\0\0";
     struct writer w;
     begin(&w, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
@@ -183,7 +174,6 @@ static void mappings(void **state)
 
 static void processes(void **state)
 {
-    (void)state;
     static const char comm[16] = "cat";
     struct writer w;
     begin(&w, PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC);
@@ -219,7 +209,6 @@ static void processes(void **state)
 
 static void losses(void **state)
 {
-    (void)state;
     struct writer w;
     begin(&w, PERF_RECORD_LOST, 0);
     put64(&w, 3);
@@ -249,7 +238,6 @@ static void losses(void **state)
 
 static void what_is_not_known(void **state)
 {
-    (void)state;
     struct writer w;
     begin(&w, 9999, 0);
     put64(&w, 1);

@@ -1,12 +1,6 @@
 /* The heap that brings the records of many streams into one order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "exporter/source/sampler/merge.h"
+#include "tests/unit/support/unit.h"
 
 static void assert_first(const struct merge *merge, uint64_t time, size_t event, size_t index)
 {
@@ -24,7 +18,6 @@ static void push(struct merge *merge, struct merge_entry entry)
 
 static void by_time_then_event_then_stream(void **state)
 {
-    (void)state;
     struct merge merge = {0};
     assert_null(merge_first(&merge));
     push(&merge, (struct merge_entry){.time = 7, .event = 1, .index = 0});
@@ -51,7 +44,6 @@ static void by_time_then_event_then_stream(void **state)
 
 static void the_first_is_replaced(void **state)
 {
-    (void)state;
     struct merge merge = {0};
     for (uint64_t i = 1; i <= 3; i++)
         push(&merge, (struct merge_entry){.time = i, .index = i});
@@ -70,7 +62,6 @@ static void the_first_is_replaced(void **state)
 /* It grows as it is filled, and not when it is filled again. */
 static void room(void **state)
 {
-    (void)state;
     enum { N = 1000 };
     struct merge merge = {0};
     size_t cap = 0;
@@ -96,7 +87,6 @@ static uint32_t random_of(uint32_t *seed)
 /* As the sampler does it: each stream ascends, and all come out in one order. */
 static void many_streams(void **state)
 {
-    (void)state;
     enum { STREAMS = 37, RECORDS = 500 };
     struct merge merge = {0};
     uint64_t time[STREAMS];

@@ -1,20 +1,13 @@
 /* Samples of all CPUs in one order, from buffers made here. */
-#include <errno.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/support/sampler_rig.h"
+#include "tests/unit/support/unit.h"
 
 /* Precise samples are cheaper by the kernel's own clock. */
 static void perfs_own_clock(void **state)
 {
-    (void)state;
     struct sampler_rig rig;
     sampler_rig_init(&rig);
     rig.fake.tells_clock = true;
@@ -83,7 +76,6 @@ static void perfs_own_clock(void **state)
 
 static void one_order_over_all_cpus(void **state)
 {
-    (void)state;
     struct sampler_rig rig;
     sampler_rig_open(&rig);
     for (uint64_t i = 1; i <= 12; i++) /* in turn, but for CPU 0, which has two each */
@@ -111,7 +103,6 @@ static void one_order_over_all_cpus(void **state)
 
 static void around_the_end_of_the_buffer(void **state)
 {
-    (void)state;
     struct sampler_rig rig;
     sampler_rig_open(&rig);
     uint64_t time = 1, n = 0;
@@ -135,7 +126,6 @@ static void around_the_end_of_the_buffer(void **state)
 /* What must wait fills the room there is, and the last record of it is cut. */
 static void no_room_for_more(void **state)
 {
-    (void)state;
     struct sampler_rig rig;
     sampler_rig_open(&rig);
     uint64_t n = 0, first = rig.fake.now;
@@ -160,7 +150,6 @@ static void no_room_for_more(void **state)
 
 static void losses_and_throttling(void **state)
 {
-    (void)state;
     struct sampler_rig rig;
     sampler_rig_open(&rig);
     rings_put_lost(&rig.fake, 0, PERF_RECORD_LOST, 5, 12);
@@ -180,7 +169,6 @@ static void losses_and_throttling(void **state)
 /* Each event with buffers of its own: what drowns one does not touch the other. */
 static void two_events(void **state)
 {
-    (void)state;
     struct sampler_rig rig;
     sampler_rig_init(&rig);
     sampler_rig_second(&rig)->data_pages = 2;
@@ -208,7 +196,6 @@ static void two_events(void **state)
 /* What becomes of a process is known before its samples of the same time are looked at. */
 static void the_first_event_comes_first(void **state)
 {
-    (void)state;
     struct sampler_rig rig;
     sampler_rig_init(&rig);
     sampler_rig_second(&rig)->data_pages = 1;
@@ -239,7 +226,6 @@ static void assert_lost(const struct sampler_rig *rig, size_t i, uint64_t time)
 /* Mappings that the sampler missed must not go unnoticed. */
 static void missing_mappings_are_told_of(void **state)
 {
-    (void)state;
     struct sampler_rig rig;
     sampler_rig_init(&rig);
     sampler_rig_second(&rig)->data_pages = 1;
@@ -299,7 +285,6 @@ static void missing_mappings_are_told_of(void **state)
 
 static void a_broken_buffer(void **state)
 {
-    (void)state;
     struct sampler_rig rig;
     sampler_rig_open(&rig);
     static const uint8_t nonsense[40] = {9, 0, 0, 0, 2, 0, 0xff, 0xff};
@@ -342,7 +327,6 @@ static void no_record(void *context, size_t event, const struct kernel_record *r
 
 static void a_thread_that_waits_is_left(void **state)
 {
-    (void)state;
     struct sampler_rig rig;
     struct waiting_sink sink;
     char c;
@@ -372,7 +356,6 @@ static void a_thread_that_waits_is_left(void **state)
 
 static void the_thread_keeps_up(void **state)
 {
-    (void)state;
     enum { N = 100000 };
     struct sampler_rig rig;
     sampler_rig_open(&rig);

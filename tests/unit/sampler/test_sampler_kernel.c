@@ -1,18 +1,10 @@
 /* Samples of the real kernel: page faults, each of them a sample. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/support/sampler_rig.h"
+#include "tests/unit/support/unit.h"
 
 #if defined(__x86_64__)
 void store_one_byte(char *at);
@@ -138,7 +130,6 @@ static bool try_page_faults(void)
 
 static void real_page_faults(void **state)
 {
-    (void)state;
     for (int i = 0; i < 20; i++)
         if (try_page_faults())
             return;

@@ -1,19 +1,12 @@
 /* Which events are opened on which CPUs, and when they are closed. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/support/sampler_rig.h"
+#include "tests/unit/support/unit.h"
 
 static void what_is_opened(void **state)
 {
-    (void)state;
     struct sampler_rig rig;
     sampler_rig_open(&rig);
     const struct perf_event_attr *attr = &rig.fake.attr;
@@ -42,7 +35,6 @@ static void what_is_opened(void **state)
  * leave anybody's out. */
 static void an_event_with_latency(void **state)
 {
-    (void)state;
     struct sampler_rig rig;
     sampler_rig_init(&rig);
     rig.config.events[0].latency = rig.config.events[0].data_source =
@@ -68,7 +60,6 @@ static void an_event_with_latency(void **state)
 
 static void all_or_none(void **state)
 {
-    (void)state;
     struct sampler_rig rig;
     sampler_rig_init(&rig);
     rig.fake.refuse_open = 2;
@@ -90,7 +81,6 @@ static void all_or_none(void **state)
 
 static void cpus_come_and_go(void **state)
 {
-    (void)state;
     struct sampler_rig rig;
     sampler_rig_init(&rig);
     rig.config.n_cpus = 2;
@@ -131,7 +121,6 @@ static void cpus_come_and_go(void **state)
 /* Gone and back between two passes: the event is dead, and is opened again. */
 static void a_cpu_that_was_away(void **state)
 {
-    (void)state;
     struct sampler_rig rig;
     sampler_rig_open(&rig);
     assert_int_equal(sampler_start(rig.sampler), 0);

@@ -1,23 +1,14 @@
 /* What the kernel says about this process, compared with what the test itself knows and does. */
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "exporter/service/own_process.h"
 #include "tests/unit/support/malloc_count.h"
+#include "tests/unit/support/unit.h"
 
 static struct own_process process;
 
@@ -30,7 +21,6 @@ static struct process_numbers now(void)
 
 static void test_everything_is_known(void **state)
 {
-    (void)state;
     struct process_numbers n = now();
     assert_int_equal(n.known,
                      PROCESS_MEMORY | PROCESS_OPEN_FDS | PROCESS_MAX_FDS | PROCESS_START_TIME);
@@ -41,7 +31,6 @@ static void test_everything_is_known(void **state)
 
 static void test_open_fds(void **state)
 {
-    (void)state;
     if (!process.fds_have_size)
         skip(); /* this kernel is counted by readdir, see the fixture */
     uint64_t before = now().open_fds;
@@ -56,7 +45,6 @@ static void test_open_fds(void **state)
 
 static void test_memory(void **state)
 {
-    (void)state;
     const size_t bytes = 64 << 20;
     struct process_numbers before = now();
     char *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -73,7 +61,6 @@ static void test_memory(void **state)
 
 static void test_cpu_and_start(void **state)
 {
-    (void)state;
     struct process_numbers before = now();
     /* At least 20 ms of work, by the kernel's own account. */
     struct rusage usage;
@@ -98,7 +85,6 @@ static void test_cpu_and_start(void **state)
 
 static void test_reading_allocates_nothing(void **state)
 {
-    (void)state;
     if (!malloc_count_works())
         skip();
     now();
@@ -122,7 +108,6 @@ static void put(const char *dir, const char *name, const char *text)
 
 static void test_fixture(void **state)
 {
-    (void)state;
     char dir[] = "/tmp/test_process.XXXXXX", path[300];
     assert_non_null(mkdtemp(dir));
     snprintf(path, sizeof path, "%s/self", dir);
@@ -182,7 +167,6 @@ static void test_fixture(void **state)
 
 static int start(void **state)
 {
-    (void)state;
     struct fsroot fs;
     if (fsroot_init(&fs, NULL, NULL, NULL, NULL))
         return -1;
@@ -193,7 +177,6 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-    (void)state;
     process_release(&process);
     return 0;
 }

@@ -1,17 +1,8 @@
 /* Definitions of metrics: the rules that all keep, the contract's names, and the page in the tree.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "collectors/contract/collector.h"
 #include "tests/support/reference.h"
+#include "tests/unit/support/unit.h"
 
 enum { MAX_DESCS = 256 };
 
@@ -46,7 +37,6 @@ static bool ends_with(const char *text, const char *end)
 /* No two samples of different families may have one name. */
 static void test_names_are_unique(void **state)
 {
-    (void)state;
     static char names[MAX_DESCS * METRIC_SUFFIXES][128];
     const struct descs *descs = all();
     size_t n = 0;
@@ -63,7 +53,6 @@ static void test_names_are_unique(void **state)
 
 static void test_names_and_texts(void **state)
 {
-    (void)state;
     const struct descs *descs = all();
     for (size_t i = 0; i < descs->n; i++) {
         const struct metric_desc *d = descs->at[i];
@@ -91,7 +80,6 @@ static void test_names_and_texts(void **state)
 /* Base units only, and only at the end of a name. */
 static void test_units(void **state)
 {
-    (void)state;
     static const char *const base[] = {"seconds", "bytes", "hertz", "ratio", "cycles"};
     static const char *const other[] = {
         "ns",        "us",         "ms",     "nanoseconds", "microseconds", "milliseconds",
@@ -130,7 +118,6 @@ static void test_units(void **state)
 
 static void test_collectors(void **state)
 {
-    (void)state;
     for (size_t i = 0; collector_table[i]; i++) {
         const struct collector_ops *c = collector_table[i];
         assert_true(strspn(c->name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(c->name));
@@ -243,7 +230,6 @@ static const struct {
 
 static void test_contract(void **state)
 {
-    (void)state;
     const struct descs *descs = all();
     for (size_t i = 0; i < sizeof contract / sizeof *contract; i++) {
         const struct metric_desc *found = NULL;
@@ -266,7 +252,6 @@ static void test_contract(void **state)
 
 static void test_latency_edges(void **state)
 {
-    (void)state;
     static const double edges_ns[] = {60,  70,  80,  90,  100, 120,  140,  170, 200,
                                       250, 300, 400, 500, 700, 1000, 1400, 2000};
     const size_t n_edges = sizeof edges_ns / sizeof *edges_ns;
@@ -296,7 +281,6 @@ static void test_latency_edges(void **state)
 /* A rise of 15 % anywhere between 60 ns and 600 ns moves a latency into another bucket. */
 static void test_probe_edges(void **state)
 {
-    (void)state;
     const struct descs *descs = all();
     size_t seen = 0;
     for (size_t i = 0; i < descs->n; i++) {
@@ -315,7 +299,6 @@ static void test_probe_edges(void **state)
 /* HELP says what a high value means; an info has no value. */
 static void test_help_says_what_high_means(void **state)
 {
-    (void)state;
     static const char *const words[] = {
         "High", "high",   "tail to the right", "Near ",     "near ",
         "Few",  "1 when", "1 while",           "below one", "Rising fast"};
@@ -347,7 +330,6 @@ static char *read_page(const char *path)
 
 static void test_page_has_not_drifted(void **state)
 {
-    (void)state;
     struct textbuf page = TEXTBUF_INIT;
     assert_int_equal(reference_write(&page), 0);
     char *committed = read_page(IE_SOURCE_DIR "/collectors/METRICS.md");
@@ -365,7 +347,6 @@ static void test_page_has_not_drifted(void **state)
 
 static void test_page_has_every_metric(void **state)
 {
-    (void)state;
     struct textbuf page = TEXTBUF_INIT;
     assert_int_equal(reference_write(&page), 0);
     const struct descs *descs = all();

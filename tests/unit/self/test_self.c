@@ -1,18 +1,8 @@
 /* The exporter's own metrics, as a published snapshot shows them. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/self/metrics.h"
 #include "exporter/self/self.h"
 #include "tests/unit/support/malloc_count.h"
+#include "tests/unit/support/unit.h"
 
 static const struct collector_ops alpha = {.name = "alpha", .discards = DISCARDS_OF_WINDOWS},
                                   beta = {.name = "beta", .discards = DISCARD_BIT(DISCARD_STOLEN)};
@@ -355,7 +345,6 @@ static void test_long_names_are_found_again(void **state)
 
 static void test_disabled(void **state)
 {
-    (void)state;
     struct fixture f;
     build(&f, true);
     self_http_requests(f.self, "metrics", "text", 200, 7);
@@ -380,7 +369,6 @@ static void test_disabled(void **state)
 
 static void test_unknown_cpu_and_no_collectors(void **state)
 {
-    (void)state;
     const struct collector_ops *const none[] = {NULL};
     const char *const spellings[] = {"", NULL};
     for (size_t i = 0; i < 2; i++) {

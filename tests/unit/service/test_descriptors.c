@@ -1,16 +1,10 @@
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "exporter/service/descriptors.h"
+#include "tests/unit/support/unit.h"
 
 static void check(size_t limit, size_t max, bool with_candidates, bool by_bpf,
                   struct descriptor_shares want)
@@ -25,7 +19,6 @@ static void check(size_t limit, size_t max, bool with_candidates, bool by_bpf,
 /* containers, candidates, counters, connections */
 static void plenty_takes_nothing_away(void **state)
 {
-    (void)state;
     check(0, 512, true, false, (struct descriptor_shares){512, 256, SIZE_MAX, 256});
     check(0, 512, false, false, (struct descriptor_shares){512, 0, SIZE_MAX, 256});
     check(1048576, 512, false, false, (struct descriptor_shares){512, 0, 1048576 - 512 - 512, 256});
@@ -37,7 +30,6 @@ static void plenty_takes_nothing_away(void **state)
 
 static void a_low_limit_bounds_all(void **state)
 {
-    (void)state;
     check(1024, 512, true, false, (struct descriptor_shares){128, 32, 608, 128});
     check(1024, 512, false, false, (struct descriptor_shares){128, 0, 640, 128});
     check(1024, 50, true, false, (struct descriptor_shares){50, 32, 686, 128});
@@ -50,7 +42,6 @@ static void a_low_limit_bounds_all(void **state)
 /* One descriptor each: 20,000 are more than the 4,096 containers that are the default. */
 static void by_bpf_a_container_takes_its_directory(void **state)
 {
-    (void)state;
     check(20000, 4096, false, false, (struct descriptor_shares){2500, 0, 20000 - 2500 - 512, 256});
     check(20000, 4096, false, true, (struct descriptor_shares){4096, 0, 20000 - 4096 - 512, 256});
     check(20000, 100000, false, true, (struct descriptor_shares){6661, 0, 20000 - 6661 - 512, 256});
@@ -64,7 +55,6 @@ static void by_bpf_a_container_takes_its_directory(void **state)
  * every container's CPU time. */
 static void the_shares_never_exceed_the_whole(void **state)
 {
-    (void)state;
     static const size_t allowed[] = {0, 1, 50, 512, 100000, SIZE_MAX};
     for (size_t limit = 64; limit <= 1048576; limit++) {
         for (size_t i = 0; i < 4 * sizeof allowed / sizeof *allowed; i++) {
@@ -100,7 +90,6 @@ static unsigned long fd_table_size(void)
 static void the_limit_is_raised_to_the_hard_one(void **state)
 {
     struct rlimit before, low;
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     low = before;
     low.rlim_cur = before.rlim_max < 64 ? before.rlim_max : 64;
@@ -119,7 +108,6 @@ static void the_limit_is_raised_to_the_hard_one(void **state)
 
 static void all_but_some_are_closed(void **state)
 {
-    (void)state;
     pid_t pid = fork();
     if (pid == 0) {
         int fds[5], keep[3];

@@ -1,17 +1,11 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "exporter/service/loop.h"
 #include "exporter/service/ticker.h"
+#include "tests/unit/support/unit.h"
 
 static void ticks_keep_to_the_grid(void **state)
 {
-    (void)state;
     struct ticker ticker;
     struct tick tick;
     ticker_init(&ticker, 100, 1000);
@@ -27,7 +21,6 @@ static void ticks_keep_to_the_grid(void **state)
 
 static void late_ticks_swallow_those_behind_them(void **state)
 {
-    (void)state;
     struct ticker ticker;
     struct tick tick;
     ticker_init(&ticker, 100, 1000);
@@ -96,7 +89,6 @@ static void on_signal(void *context, int signo)
 
 static void ticks_deadlines_descriptors_and_signals_are_served(void **state)
 {
-    (void)state;
     const struct loop_callbacks callbacks = {
         .tick_due = tick_due,
         .tick = on_tick,

@@ -1,19 +1,12 @@
 /* What a memory limit holds: containers, and counters of perf's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "exporter/service/memory_shares.h"
+#include "tests/unit/support/unit.h"
 
 static const uint64_t MIB = 1 << 20;
 
 /* What the two shares are by the figures measured: never above the limit, and never far below. */
 static void the_default_holds_in_the_daemonset(void **state)
 {
-    (void)state;
     static const size_t cpus[] = {2, 16, 64, 128};
     for (size_t i = 0; i < sizeof cpus / sizeof *cpus; i++)
         assert_true(memory_share(512 * MIB, cpus[i]).containers >= 4096);
@@ -25,7 +18,6 @@ static void the_default_holds_in_the_daemonset(void **state)
 
 static void less_holds_fewer(void **state)
 {
-    (void)state;
     assert_int_equal(memory_share(512 * MIB, 256).containers, 3003);
     assert_int_equal(memory_share(64 * MIB, 2).containers, 786);
     assert_int_equal(memory_share(64 * MIB, 128).containers, 376);
@@ -36,7 +28,6 @@ static void less_holds_fewer(void **state)
 
 static void without_a_limit(void **state)
 {
-    (void)state;
     assert_true(memory_share(0, 128).containers == SIZE_MAX);
     assert_true(memory_share(0, 128).counters == SIZE_MAX);
 }

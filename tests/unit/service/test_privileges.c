@@ -1,22 +1,14 @@
 /* What the process gives up, each in a child of its own. */
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "exporter/service/privileges.h"
+#include "tests/unit/support/unit.h"
 
 /* The exit code of the function in a child. */
 static int in_child(int (*function)(void))
@@ -60,7 +52,6 @@ static int enclose_one_who_writes(void)
 
 static void memory_stays_where_it_is(void **state)
 {
-    (void)state;
     assert_int_equal(in_child(enclose_all), 0);
     assert_int_equal(in_child(enclose_one_who_writes), 0);
 }
@@ -77,7 +68,6 @@ static int forgo_one(void)
 
 static void one_is_given_back(void **state)
 {
-    (void)state;
     if (!privileges_has(CAP_KILL))
         skip();
     assert_int_equal(in_child(forgo_one), 0);

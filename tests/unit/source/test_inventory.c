@@ -1,18 +1,9 @@
 /* The lists of units and threads: what was added, copied, in its order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/source/inventory.h"
+#include "tests/unit/support/unit.h"
 
 static void units_and_threads_are_copied_in_order(void **state)
 {
-    (void)state;
     struct inventory inventory = {0};
     struct source_unit unit = {.key = "imc0", .kind = "imc", .socket = 1, .imc = 2};
     struct source_thread thread = {.key = "p0", .kind = "probe", .tid = 5};
@@ -37,7 +28,6 @@ static void units_and_threads_are_copied_in_order(void **state)
 
 static void holds_a_large_machine(void **state)
 {
-    (void)state;
     struct inventory inventory = {0};
     struct source_unit unit = {.kind = "imc"};
 

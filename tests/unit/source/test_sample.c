@@ -1,16 +1,8 @@
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "exporter/source/sample.h"
+#include "tests/unit/support/unit.h"
 
 static void words_are_read_as_they_are_written(void **state)
 {
-    (void)state;
     enum access access;
     enum medium medium;
     enum access_size size;

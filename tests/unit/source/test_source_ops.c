@@ -1,20 +1,12 @@
 /* A source may leave out any op but its name and free: neither the set nor a recorder around the
  * source calls what is not there, and the rest of it works. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "exporter/source/recording/recorder.h"
 #include "exporter/source/source_set.h"
 #include "tests/unit/support/fake_source.h"
 #include "tests/unit/support/recordings.h"
+#include "tests/unit/support/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

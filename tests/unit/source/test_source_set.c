@@ -1,19 +1,9 @@
 /* The source set over a fake backend whose readings the tests write. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/containers/container.h"
 #include "exporter/source/source_set.h"
 #include "tests/unit/support/fake_source.h"
 #include "tests/unit/support/malloc_count.h"
+#include "tests/unit/support/unit.h"
 
 /* A set with one fake that serves core, stalls and loads of containers, the probes and the samples;
  * and another fake, not routed. */

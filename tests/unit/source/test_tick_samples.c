@@ -1,20 +1,13 @@
 /* The samples of one tick: those of all collectors, and at most as many as memory allows. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "exporter/source/source_set.h"
 #include "exporter/source/tick_samples.h"
 #include "tests/unit/support/fake_source.h"
 #include "tests/unit/support/malloc_count.h"
+#include "tests/unit/support/unit.h"
 
 /* A second collector of samples takes nothing away from the first. */
 static void test_samples_are_the_same_list_for_everyone(void **state)
 {
-    (void)state;
     static struct fake_source fake;
     struct source_set *set = source_set_new(NULL);
     struct sampling sampling;
@@ -52,7 +45,6 @@ static void fill(struct fake_source *fake, size_t n)
 
 static void test_ticks_allocate_nothing(void **state)
 {
-    (void)state;
     static struct fake_source fake;
     struct source_set *set = source_set_new(NULL);
     size_t n;
@@ -104,7 +96,6 @@ static void flood_sampling(struct source *source, enum access access, struct sam
 
 static void test_what_does_not_fit_is_lost(void **state)
 {
-    (void)state;
     enum { BEYOND = 1000 };
     const struct source_ops ops = {
         .samples = flood_samples, .drain = flood_drain, .sampling = flood_sampling};

@@ -1,16 +1,6 @@
 /* What is kept across a restart, as bytes: written, read, refused. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/state/state.h"
+#include "tests/unit/support/unit.h"
 
 static const uint64_t hour_ns = 3600ull * 1000000000;
 static const uint64_t written_ns = 100 * 3600ull * 1000000000;

@@ -1,21 +1,12 @@
 /* The state's file: replaced whole, read only if it is ours, and written beside the loop. */
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "exporter/state/file/file.h"
 #include "exporter/state/file/saver.h"
 #include "exporter/state/state.h"
+#include "tests/unit/support/unit.h"
 
 static char directory[64], path[80], beside[96];
 

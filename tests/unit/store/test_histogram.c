@@ -1,14 +1,7 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "exporter/store/histogram.h"
+#include "tests/unit/support/unit.h"
 
 /* The first edge is in [1/2, 1): the zero bucket ends at 2^-2. */
 static const double edges[] = {0.75, 2, 100};
@@ -50,7 +43,6 @@ static int bucket_of(double value, int *schema)
 /* A power of 2^(1/8) is the last value of its bucket. */
 static void test_boundaries(void **state)
 {
-    (void)state;
     int schema;
     for (int i = FIRST; i < FIRST + NATIVE_BUCKETS; i++) {
         double bound = (double)exp2l((long double)i / 8);
@@ -68,7 +60,6 @@ static void test_boundaries(void **state)
 /* By hand: 1 is 2^0; 1.05 is in (1, 1.0905]; 3 is 2^1.58, in (2.828, 3.084] = bucket 13. */
 static void test_known(void **state)
 {
-    (void)state;
     int schema;
     assert_int_equal(bucket_of(1, &schema), 0);
     assert_int_equal(bucket_of(1.05, &schema), 1);
@@ -80,7 +71,6 @@ static void test_known(void **state)
 /* 64 buckets of schema 3 end at 2^6, of schema 2 at 2^14, of 1 at 2^30, of 0 at 2^62. */
 static void test_resolution_falls(void **state)
 {
-    (void)state;
     static const struct {
         double value;
         int schema, bucket;
@@ -100,7 +90,6 @@ static void test_resolution_falls(void **state)
 /* What was counted before moves to the bucket of the lower schema that holds it. */
 static void test_counts_survive(void **state)
 {
-    (void)state;
     struct histogram *h = new_histogram(), *coarse = new_histogram();
     double sum = 0;
     uint64_t n = 0;
@@ -131,7 +120,6 @@ static void test_counts_survive(void **state)
 
 static void test_hostile(void **state)
 {
-    (void)state;
     struct histogram *h = new_histogram(), *empty = new_histogram();
     static const double ignored[] = {NAN, -NAN, INFINITY, -INFINITY, -1, -0x1p-1074, -0x1p1023};
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)

@@ -1,18 +1,8 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
 
 #include "exporter/store/store.h"
 #include "tests/unit/support/store_parts.h"
+#include "tests/unit/support/unit.h"
 
 static const double edges[] = {1, 2, 5};
 static const struct metric_desc reads = {
@@ -30,7 +20,6 @@ static const struct metric_desc info = {.name = "t_build", .type = METRIC_INFO, 
 
 static void test_units(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         enum metric_type type;
@@ -51,7 +40,6 @@ static void test_units(void **state)
 
 static void test_families(void **state)
 {
-    (void)state;
     struct store *store = new_store();
     struct family *family;
     add_family(store, &reads);
@@ -91,7 +79,6 @@ static void test_families(void **state)
 
 static void test_values(void **state)
 {
-    (void)state;
     struct store *store = new_store();
     struct series *count = add_series(add_family(store, &reads), NULL, NULL, NULL);
     struct series *seconds = add_series(add_family(store, &wait), NULL, NULL, NULL);
@@ -139,7 +126,6 @@ static void test_values(void **state)
 
 static void test_shown_or_cleared(void **state)
 {
-    (void)state;
     struct store *store = new_store();
     struct series *count = add_series(add_family(store, &reads), NULL, NULL, NULL);
     struct series *gauge = add_series(add_family(store, &latency), NULL, NULL, NULL);
@@ -159,7 +145,6 @@ static void test_shown_or_cleared(void **state)
 
 static void test_histogram(void **state)
 {
-    (void)state;
     struct store *store = new_store();
     struct series *series = add_series(add_family(store, &window), NULL, "n", "0");
     static const double values[] = {0.5, 1, 1.5, 2, 5, 5.5, 1e9, NAN, INFINITY};
@@ -179,7 +164,6 @@ static void test_histogram(void **state)
 
 static void test_duplicates(void **state)
 {
-    (void)state;
     struct store *store = new_store();
     struct family *family = add_family(store, &reads), *other = add_family(store, &wait);
     struct labelset *set, *twin;
@@ -214,7 +198,6 @@ static void test_duplicates(void **state)
 
 static void test_how_many_are_shown(void **state)
 {
-    (void)state;
     static const struct metric_desc note = {
         .name = "note", .type = METRIC_NOTE, .number = METRIC_U64, .help = "Note."};
     struct store *store = new_store();
@@ -250,7 +233,6 @@ static void test_how_many_are_shown(void **state)
 
 static void test_relabel(void **state)
 {
-    (void)state;
     struct store *store = new_store();
     struct family *family = add_family(store, &reads);
     struct labelset *old = new_set("old"), *new = new_set("new"), *taken = new_set("taken");
@@ -275,7 +257,6 @@ static void test_relabel(void **state)
 /* The index against a plain array, under much coming and going. */
 static void test_duplicates_under_churn(void **state)
 {
-    (void)state;
     enum { NAMES = 3000 };
     struct store *store = new_store();
     struct family *family = add_family(store, &reads);
@@ -306,7 +287,6 @@ static void test_duplicates_under_churn(void **state)
 
 static void test_bad_labels(void **state)
 {
-    (void)state;
     struct store *store = new_store(), *second = new_store();
     struct family *family = add_family(store, &reads);
     struct series *series;
@@ -328,7 +308,6 @@ static void test_bad_labels(void **state)
 
 static void test_labelset(void **state)
 {
-    (void)state;
     struct labelset *set;
     const struct label labels[] = {{"a", "q\"b\\s\nn"}, {"b", "\xc3\x28"}, {"c", NULL}};
     assert_int_equal(labelset_new(labels, 3, &set), 0);
@@ -352,7 +331,6 @@ static void test_labelset(void **state)
 /* A reader may hold an old snapshot while series and labels come and go. */
 static void test_held_snapshot(void **state)
 {
-    (void)state;
     struct store *store = new_store();
     struct family *family = add_family(store, &reads);
     struct labelset *set = new_set("first");
@@ -388,7 +366,6 @@ static void test_held_snapshot(void **state)
 
 static void test_before_first(void **state)
 {
-    (void)state;
     struct store *store = new_store();
     assert_null(store_acquire(store));
     snapshot_release(NULL);
@@ -399,7 +376,6 @@ static void test_before_first(void **state)
 
 static void test_created(void **state)
 {
-    (void)state;
     struct store *store = new_store();
     struct family *family = add_family(store, &reads);
     add_series(family, NULL, "n", "early");

@@ -2,21 +2,12 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
 
 #include "exporter/store/store.h"
 #include "tests/unit/support/malloc_count.h"
 #include "tests/unit/support/store_parts.h"
+#include "tests/unit/support/unit.h"
 
 static const double edges[] = {1, 2, 5};
 static const struct metric_desc reads = {
@@ -80,7 +71,6 @@ static void fleet_set(struct fleet *fleet, uint64_t value)
 
 static void test_steady_publish_allocates_nothing(void **state)
 {
-    (void)state;
     if (!malloc_count_works())
         skip();
     struct fleet fleet = {0};
@@ -105,7 +95,6 @@ static void test_steady_publish_allocates_nothing(void **state)
 
 static void test_churn_leaks_nothing(void **state)
 {
-    (void)state;
     struct fleet fleet = {0};
     fleet_start(&fleet);
     size_t settled = 0;
@@ -174,7 +163,6 @@ static void *reader(void *context)
 
 static void test_readers_and_writer(void **state)
 {
-    (void)state;
     struct fleet fleet = {0};
     fleet_start(&fleet);
     for (size_t i = 0; i < CONTAINERS; i++)

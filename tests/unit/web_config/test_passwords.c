@@ -1,18 +1,9 @@
 /* Names and passwords: what is checked, how often, in whose turn, and what is remembered. */
-#include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "exporter/http/web_config/bcrypt.h"
 #include "exporter/http/web_config/passwords.h"
+#include "tests/unit/support/unit.h"
 
 /* Of "secret", at the lowest cost. */
 #define SECRET "$2b$04$CCCCCCCCCCCCCCCCCCCCC.4K7lyz.nKATbsiu/RcZjqWyDNnj87qG"

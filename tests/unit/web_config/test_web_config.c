@@ -1,21 +1,11 @@
 /* Files for --web.config.file: what they say, and what is refused, with the line. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/http/web_config/basic.h"
 #include "exporter/http/web_config/bcrypt.h"
 #include "exporter/http/web_config/config.h"
 #include "exporter/http/web_config/limit.h"
 #include "exporter/http/web_config/names.h"
 #include "exporter/http/web_config/san.h"
+#include "tests/unit/support/unit.h"
 
 #define HASH "$2y$04$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi"
 
@@ -39,7 +29,6 @@ static void bad_bytes(const char *text, size_t len, const char *words)
 
 static void test_whole_file(void **state)
 {
-    (void)state;
     struct web_config c = good("tls_server_config:\n"
                                "  cert_file: c.pem\n"
                                "  key_file: \"/etc/key.pem\"\n"
@@ -100,7 +89,6 @@ static void test_whole_file(void **state)
 
 static void test_defaults(void **state)
 {
-    (void)state;
     static const char *const empty[] = {
         "",
         "# nothing\n",
@@ -142,7 +130,6 @@ static void test_defaults(void **state)
 
 static void test_refused(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *words;
     } cases[] = {
@@ -216,7 +203,6 @@ static void test_refused(void **state)
 
 static void test_what_tls_needs(void **state)
 {
-    (void)state;
     static const struct {
         const char *tls, *words; /* NULL: good */
     } cases[] = {
@@ -252,7 +238,6 @@ static void test_what_tls_needs(void **state)
 
 static void test_hashes(void **state)
 {
-    (void)state;
     static const char tail[] = "QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi";
     static const struct {
         const char *head;
@@ -292,7 +277,6 @@ static void test_hashes(void **state)
 /* The test vector of crypt_blowfish ("U*U"), and the toolkit's hash for nobody. */
 static void test_bcrypt(void **state)
 {
-    (void)state;
     static const char *const vectors[][2] = {
         {"U*U", "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"},
         {"fakepassword", "$2y$10$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi"},
@@ -316,7 +300,6 @@ static void test_bcrypt(void **state)
 
 static void test_authorization(void **state)
 {
-    (void)state;
     static const struct {
         const char *header, *user, *password; /* user NULL: refused */
     } cases[] = {
@@ -353,7 +336,6 @@ static void test_authorization(void **state)
 
 static void test_limit(void **state)
 {
-    (void)state;
     struct web_limit none = {0};
     for (int i = 0; i < 1000; i++)
         assert_true(web_limit_take(&none, 5));
@@ -376,7 +358,6 @@ static void test_limit(void **state)
 
 static void test_sans(void **state)
 {
-    (void)state;
     char *names[] = {"prometheus.example", "ops@example.org", "10.0.0.1", "2001:db8::1",
                      "spiffe://cluster/prometheus"};
     const struct web_strings allowed = {names, sizeof names / sizeof *names};
@@ -416,7 +397,6 @@ static void test_sans(void **state)
 /* Every name of the tables is one that GnuTLS knows, alone and for each key. */
 static void test_names(void **state)
 {
-    (void)state;
     char text[WEB_PRIORITY_SIZE];
     gnutls_priority_t priority;
     struct web_tls tls = {.min_version = WEB_TLS10, .max_version = WEB_TLS13, .n_suites = 1};
@@ -457,7 +437,6 @@ static void test_names(void **state)
 /* A list is about TLS up to 1.2; a key of the other kind leaves TLS 1.3 only. */
 static void test_lists_of_suites(void **state)
 {
-    (void)state;
     char text[WEB_PRIORITY_SIZE];
     struct web_config c = good("tls_server_config: {cipher_suites: "
                                "[TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384]}");

@@ -1,20 +1,11 @@
 /* Files that change: what is taken for unchanged, and what never is. */
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "exporter/http/web_config/config.h"
 #include "exporter/http/web_config/file.h"
+#include "tests/unit/support/unit.h"
 
 struct folder {
     char path[64], file[96], other[96];
