@@ -34,16 +34,14 @@ static const double latency_edges[] = {
     500e-9, 550e-9, 600e-9, 700e-9, 850e-9, 1e-6,   1.4e-6, 2e-6,
 };
 
-static const struct metric_desc latency_desc = {
-    .name = "interference_memory_probe_latency_seconds",
-    .type = METRIC_GAUGE,
-    .number = METRIC_DOUBLE,
-    .labels = "initiator_numa_node, target_numa_node",
-    .help = "Measured load-to-use latency of memory: the median of the last tick's bursts of the "
-            "pointer chase. High "
-            "compared with its usual value: the memory of the target node is contended, or an idle "
-            "machine clocks its interconnect down. Where DRAM or HBM caches slower memory (Memory "
-            "Mode), the few MiB of the chase always hit that cache, unlike containers."};
+static const struct metric_desc latency_desc =
+    METRIC(GAUGE, DOUBLE, "interference_memory_probe_latency_seconds",
+           "initiator_numa_node, target_numa_node",
+           "Measured load-to-use latency of memory: the median of the last tick's bursts of the "
+           "pointer chase. High "
+           "compared with its usual value: the memory of the target node is contended, or an idle "
+           "machine clocks its interconnect down. Where DRAM or HBM caches slower memory (Memory "
+           "Mode), the few MiB of the chase always hit that cache, unlike containers.");
 
 static const struct metric_desc histogram_desc = {
     .name = "interference_memory_probe_window_latency_seconds",
@@ -55,18 +53,14 @@ static const struct metric_desc histogram_desc = {
     .edges = latency_edges,
     .n_edges = sizeof latency_edges / sizeof *latency_edges};
 
-static const struct metric_desc error_desc = {
-    .name = "interference_core_latency_error_ratio",
-    .type = METRIC_GAUGE,
-    .number = METRIC_DOUBLE,
-    .labels = "numa_node",
-    .help =
-        "Error of the estimate from core counters, as a share of the latency that the probe "
-        "measured, for the probe's own thread. High: do not trust the estimates of this "
-        "machine now. A median of runs is compared with the mean over all reads of the burst, so "
-        "a busy memory alone raises it a little. The constants are calibrated once: after a live "
-        "migration to another host it stays high until the exporter is restarted, without what "
-        "--state.file kept."};
+static const struct metric_desc error_desc = METRIC(
+    GAUGE, DOUBLE, "interference_core_latency_error_ratio", "numa_node",
+    "Error of the estimate from core counters, as a share of the latency that the probe "
+    "measured, for the probe's own thread. High: do not trust the estimates of this "
+    "machine now. A median of runs is compared with the mean over all reads of the burst, so "
+    "a busy memory alone raises it a little. The constants are calibrated once: after a live "
+    "migration to another host it stays high until the exporter is restarted, without what "
+    "--state.file kept.");
 
 static const struct metric_desc *const metrics[] = {&latency_desc, &histogram_desc, &error_desc,
                                                     NULL};
