@@ -20,10 +20,8 @@ enum { SILENT_TICKS = 30 };
 static const uint64_t retry_ns = 5000000000;
 
 struct lane {
-    const struct container *container;
-    group_handle handle; /* of its own group; 0: not open */
-    struct pod *pod;     /* NULL: none */
-    bool ending;
+    struct lane_base base; /* first; its own group */
+    struct pod *pod;       /* NULL: none */
     struct bandwidth_series series;
 };
 
@@ -71,14 +69,14 @@ static void pass_on(struct bandwidth *self, const struct lane *from)
 {
     struct pod *pod = from->pod;
     group_handle before = pod->handle;
-    if (pod->holder != from->container)
+    if (pod->holder != from->base.container)
         return;
     pod->handle = 0;
     pod->holder = NULL;
     for (size_t i = 0; i < self->lanes.n && !pod->handle; i++) {
         const struct lane *lane = lanes_at(&self->lanes, i);
-        if (lane && lane != from && lane->pod == pod && !lane->ending)
-            (void)pod_open_by(self, pod, lane->container);
+        if (lane && lane != from && lane->pod == pod && !lane->base.ending)
+            (void)pod_open_by(self, pod, lane->base.container);
     }
     source_set_close(self->env.sources, before);
 }
@@ -87,8 +85,7 @@ static void pass_on(struct bandwidth *self, const struct lane *from)
 
 static void lane_close(struct bandwidth *self, struct lane *lane)
 {
-    source_set_close(self->env.sources, lane->handle);
-    lane->handle = 0;
+    lane_base_close(&lane->base, self->env.sources);
     bandwidth_series_clear(&lane->series);
     if (lane->pod)
         pass_on(self, lane);
@@ -107,19 +104,16 @@ static void lane_free(void *collector, void *opaque)
 
 static void *lane_make(void *collector, const struct container *container)
 {
-    struct lane *lane = calloc(1, sizeof *lane);
     (void)collector;
-    if (lane)
-        lane->container = container;
-    return lane;
+    return lane_base_new(sizeof(struct lane), container, GROUP_BANDWIDTH);
 }
 
 static void join_pod(struct bandwidth *self, struct lane *lane)
 {
     if (!lane->pod)
-        lane->pod = pods_join(&self->pods, lane->container);
+        lane->pod = pods_join(&self->pods, lane->base.container);
     if (lane->pod && !lane->pod->handle)
-        (void)pod_open_by(self, lane->pod, lane->container);
+        (void)pod_open_by(self, lane->pod, lane->base.container);
 }
 
 /* Its own group, its pod's, or both. */
@@ -129,28 +123,22 @@ static bool lane_open(void *collector, void *opaque)
     struct lane *lane = opaque;
     struct verdict why;
     join_pod(self, lane);
-    int err = lane->handle ? 0
-                           : container_group_open(self->env.sources, self->status, lane->container,
-                                                  GROUP_BANDWIDTH, 0, &lane->handle, &why);
+    int err = lane->base.handle
+                  ? 0
+                  : container_group_open(self->env.sources, self->status, lane->base.container,
+                                         GROUP_BANDWIDTH, 0, &lane->base.handle, &why);
     return !err || (lane->pod && lane->pod->handle);
 }
 
 static bool lane_is_open(const void *opaque)
 {
     const struct lane *lane = opaque;
-    return lane->handle || (lane->pod && lane->pod->handle);
-}
-
-static void warn(const struct bandwidth *self, const struct lane *lane, int err)
-{
-    if (err)
-        log_warn(self->env.log, "bandwidth", "no series for %s: error %d", lane->container->path,
-                 -err);
+    return lane->base.handle || (lane->pod && lane->pod->handle);
 }
 
 static void extend(struct bandwidth *self, struct lane *lane)
 {
-    struct labelset *labels = container_labels_get(self->env.labels, lane->container);
+    struct labelset *labels = container_labels_get(self->env.labels, lane->base.container);
     int err = 0;
     if (labels && bandwidth_series_lacks(&lane->series))
         err = bandwidth_series_extend(&lane->series, &self->families, BANDWIDTH_CONTAINER, labels,
@@ -158,17 +146,18 @@ static void extend(struct bandwidth *self, struct lane *lane)
     if (!err && lane->pod && lane->pod->labels && bandwidth_series_lacks(&lane->pod->series))
         err = bandwidth_series_extend(&lane->pod->series, &self->families, BANDWIDTH_CONTAINER,
                                       lane->pod->labels, NULL);
-    warn(self, lane, err);
+    (void)lane_base_named(&lane->base, &self->env, "bandwidth", err);
 }
 
 static void lane_name(void *collector, void *opaque)
 {
     struct bandwidth *self = collector;
     struct lane *lane = opaque;
-    if (!lane->ending)
+    if (!lane->base.ending)
         join_pod(self, lane); /* whose UID may have come with its names */
     if (lane->pod)
-        warn(self, lane, pod_name(lane->pod, lane->container));
+        (void)lane_base_named(&lane->base, &self->env, "bandwidth",
+                              pod_name(lane->pod, lane->base.container));
     extend(self, lane);
 }
 
@@ -177,14 +166,10 @@ static void lane_rename(void *collector, void *opaque)
     struct bandwidth *self = collector;
     struct lane *lane = opaque;
     bandwidth_series_relabel(&lane->series,
-                             container_labels_get(self->env.labels, lane->container));
+                             container_labels_get(self->env.labels, lane->base.container));
     if (lane->pod)
-        warn(self, lane, pod_name(lane->pod, lane->container));
-}
-
-static void lane_end(void *lane)
-{
-    ((struct lane *)lane)->ending = true;
+        (void)lane_base_named(&lane->base, &self->env, "bandwidth",
+                              pod_name(lane->pod, lane->base.container));
 }
 
 static const struct lane_ops lane_ops = {
@@ -194,13 +179,13 @@ static const struct lane_ops lane_ops = {
     .is_open = lane_is_open,
     .name = lane_name,
     .rename = lane_rename,
-    .end = lane_end,
+    .end = lane_base_end,
     .free = lane_free,
 };
 
 static bool lane_lacks(const struct lane *lane)
 {
-    return lane->container->named &&
+    return lane->base.container->named &&
            (bandwidth_series_lacks(&lane->series) ||
             (lane->pod && lane->pod->labels && bandwidth_series_lacks(&lane->pod->series)));
 }
@@ -258,21 +243,21 @@ static int read_group(struct bandwidth *self, group_handle handle, struct bandwi
 /* Its group was removed, or its descriptor called in: it may have one again. */
 static void lane_lose(struct bandwidth *self, struct lane *lane)
 {
-    source_set_close(self->env.sources, lane->handle);
-    lane->handle = 0;
+    lane_base_close(&lane->base, self->env.sources);
     bandwidth_series_clear(&lane->series);
-    self->lanes.unopened += !lane->ending;
+    self->lanes.unopened += !lane->base.ending;
 }
 
 static void read_lane(struct bandwidth *self, struct lane *lane)
 {
     struct pod *pod = lane->pod;
-    if (read_group(self, lane->handle, &lane->series) != 0)
+    if (read_group(self, lane->base.handle, &lane->series) != 0)
         lane_lose(self, lane);
-    if (pod && pod->holder == lane->container && read_group(self, pod->handle, &pod->series) != 0) {
+    if (pod && pod->holder == lane->base.container &&
+        read_group(self, pod->handle, &pod->series) != 0) {
         pod_close(self, pod);
         bandwidth_series_clear(&pod->series);
-        self->lanes.unopened += !lane->ending;
+        self->lanes.unopened += !lane->base.ending;
     }
 }
 
@@ -329,7 +314,8 @@ static int bandwidth_collect(void *opaque, const struct tick *tick)
         if (!lane)
             continue;
         read_lane(self, lane);
-        if (lane->ending && (lane->handle || (lane->pod && lane->pod->holder == lane->container)))
+        if (lane->base.ending &&
+            (lane->base.handle || (lane->pod && lane->pod->holder == lane->base.container)))
             lane_close(self, lane);
         bandwidth_series_show(&lane->series);
         if (lane->pod)

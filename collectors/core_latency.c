@@ -152,7 +152,7 @@ static void lane_free(void *collector, void *opaque)
     struct core_latency_collector *self = collector;
     struct lane *lane = opaque;
     tell_gone(&self->env, &lane->core);
-    core_lane_close(&lane->core, self->env.sources);
+    lane_base_close(&lane->core.base, self->env.sources);
     named_series_release(lane->series, C_SERIES);
     free(lane);
 }
@@ -161,7 +161,7 @@ static bool lane_open(void *collector, void *opaque)
 {
     struct core_latency_collector *self = collector;
     struct lane *lane = opaque;
-    return core_lane_open(&lane->core, &self->env, self->status, "core_latency",
+    return lane_base_open(&lane->core.base, &self->env, self->status, "core_latency",
                           "is not counted") == 0;
 }
 
@@ -169,7 +169,7 @@ static bool lane_open(void *collector, void *opaque)
  * machine cannot do is absent. */
 static bool lane_counts(const struct lane *lane, enum container_metric c)
 {
-    bool basic = lane->core.opened && !lane->known && (lane->basic >> c & 1);
+    bool basic = lane->core.base.opened && !lane->known && (lane->basic >> c & 1);
     return (lane->counted >> c & 1) || basic;
 }
 
@@ -186,7 +186,7 @@ static void lane_show(const struct lane *lane)
 
 static void lane_find_threshold(const struct core_latency_collector *self, struct lane *lane)
 {
-    const struct container *c = lane->core.container;
+    const struct container *c = lane->core.base.container;
     lane->limits.given = self->group != GROUP_MISSES && /* the user's are of latencies */
                          thresholds_find(self->env.thresholds, c->namespace_, c->pod, c->name,
                                          &lane->limits.given_seconds);
@@ -208,15 +208,12 @@ static void lane_name(void *collector, void *opaque)
 {
     struct core_latency_collector *self = collector;
     struct lane *lane = opaque;
-    struct labelset *labels = container_labels_get(self->env.labels, lane->core.container);
+    struct labelset *labels = container_labels_get(self->env.labels, lane->core.base.container);
     if (!labels || lane->made)
         return;
-    int err = lane_make_series(self, lane, labels);
-    if (err) {
-        log_warn(self->env.log, "core_latency", "no series for %s: error %d",
-                 lane->core.container->path, -err);
+    if (lane_base_named(&lane->core.base, &self->env, "core_latency",
+                        lane_make_series(self, lane, labels)) != 0)
         return;
-    }
     lane->made = true;
     series_clear(lane->series[C_OVER]);
     lane_find_threshold(self, lane);
@@ -228,7 +225,7 @@ static void lane_rename(void *collector, void *opaque)
 {
     struct core_latency_collector *self = collector;
     struct lane *lane = opaque;
-    struct labelset *labels = container_labels_get(self->env.labels, lane->core.container);
+    struct labelset *labels = container_labels_get(self->env.labels, lane->core.base.container);
     lane->made = lane->made && named_series_relabel(lane->series, C_SERIES, labels);
     lane_find_threshold(self, lane);
 }
@@ -266,8 +263,7 @@ static void *lane_make(void *collector, const struct container *container)
     struct lane *lane = calloc(1, sizeof *lane);
     if (!lane)
         return NULL;
-    core_lane_init(&lane->core, container);
-    lane->core.group = self->group;
+    core_lane_init(&lane->core, container, self->group);
     lane->basic = counts_basic(self->basics_only ? GROUP_CPI : self->group);
     limits_init(&lane->limits);
     return lane;
@@ -284,10 +280,10 @@ static const struct lane_ops lane_ops = {
     .collector = "core_latency",
     .make = lane_make,
     .open = lane_open,
-    .is_open = core_lane_is_open,
+    .is_open = lane_base_is_open,
     .name = lane_name,
     .rename = lane_rename,
-    .end = core_lane_end,
+    .end = lane_base_end,
     .free = lane_free,
     .keep = lane_keep,
 };
@@ -307,7 +303,7 @@ static int register_stalls(struct core_latency_collector *self)
 static void lane_fall_back(struct core_latency_collector *self, struct lane *lane)
 {
     static const enum container_metric untrue[] = {C_OCCUPANCY, C_LOADS_IN_FLIGHT};
-    core_lane_close(&lane->core, self->env.sources);
+    lane_base_close(&lane->core.base, self->env.sources);
     named_series_release(lane->series, C_SERIES);
     lane->made = lane->latency_known = false;
     lane->wait_seconds = lane->observed_seconds = lane->over_seconds = 0;
@@ -316,10 +312,10 @@ static void lane_fall_back(struct core_latency_collector *self, struct lane *lan
         lane->counted &= ~(1u << untrue[i]);
         lane->total[untrue[i]] = 0;
     }
-    lane->core.group = self->group;
+    lane->core.base.group = self->group;
     lane->basic = counts_basic(self->group);
     limits_init(&lane->limits);
-    if (lane->core.ending)
+    if (lane->core.base.ending)
         return;
     self->lanes.unopened += !lane_open(self, lane);
     lane_name(self, lane);
@@ -367,10 +363,10 @@ static void core_latency_reconcile(void *opaque, const struct container_diff *di
         struct lane *lane = lanes_at(&self->lanes, i);
         if (!lane)
             continue;
-        struct labelset *labels = container_labels_get(self->env.labels, lane->core.container);
+        struct labelset *labels = container_labels_get(self->env.labels, lane->core.base.container);
         if (lane->made && labels)
             limits_make(&lane->limits, self->container_family, labels, lane->series,
-                        lane->core.ending);
+                        lane->core.base.ending);
     }
 }
 
@@ -499,9 +495,9 @@ static void lane_count(const struct core_latency_collector *self, struct lane *l
 static enum lack lane_lack(const struct core_latency_collector *self, const struct lane *lane)
 {
     const struct machine *machine = &self->env.facts->machine;
-    if (lane->limits.basis[LIMIT_BASELINE] != BASES || lane->core.ending)
+    if (lane->limits.basis[LIMIT_BASELINE] != BASES || lane->core.base.ending)
         return LACK_NONE;
-    if (!lane->core.opened)
+    if (!lane->core.base.opened)
         return LACK_NOT_COUNTED;
     if (self->group == GROUP_MISSES
             ? !(lane->counted >> C_STALLS & 1)
@@ -517,7 +513,7 @@ _Static_assert((int)LIVE_SOCKETS == (int)MACHINE_SOCKETS,
 static void live_rates(const struct core_latency_collector *self, const struct lane *lane)
 {
     struct live *live = self->env.live;
-    const struct container *c = lane->core.container;
+    const struct container *c = lane->core.base.container;
     double seconds = lane->core.window_seconds;
     double base_hz = self->env.facts->machine.base_frequency_hz;
     uint64_t cycles = lane->count[C_CYCLES], instructions = lane->count[C_INSTRUCTIONS];
@@ -538,7 +534,7 @@ static void live_rates(const struct core_latency_collector *self, const struct l
 static void live_limits(const struct core_latency_collector *self, const struct lane *lane)
 {
     struct live *live = self->env.live;
-    const struct container *c = lane->core.container;
+    const struct container *c = lane->core.base.container;
     const struct limits *limits = &lane->limits;
     if (lane->latency)
         live_put(live, c, LIVE_READ_SECONDS, lane->estimate.latency_seconds);
@@ -557,7 +553,7 @@ static void lane_publish(struct core_latency_collector *self, struct lane *lane,
     const struct core_latency_config *config = self->env.config;
     limits_update(&lane->limits, machine_seconds(self, lane), machine_error(self),
                   config->threshold_factor);
-    basis_changes_tell(&self->changes, &lane->limits, lane->core.container->path, tick,
+    basis_changes_tell(&self->changes, &lane->limits, lane->core.base.container->path, tick,
                        self->env.log);
     lane_count(self, lane);
     lane->limits.lack = lane_lack(self, lane);
@@ -569,9 +565,10 @@ static void lane_publish(struct core_latency_collector *self, struct lane *lane,
     lane_show(lane);
     if (limits_judge(&lane->limits))
         series_set(lane->series[C_OVER], lane->over_seconds);
-    series_show(lane->series[C_LATENCY], lane->latency && !lane->core.ending,
+    series_show(lane->series[C_LATENCY], lane->latency && !lane->core.base.ending,
                 lane->estimate.latency_seconds);
-    self->status->wants_reconcile |= limits_show(&lane->limits, lane->series, lane->core.ending);
+    self->status->wants_reconcile |=
+        limits_show(&lane->limits, lane->series, lane->core.base.ending);
 }
 
 /* What lies inside a container that is counted is in that one's counts. */
@@ -673,8 +670,8 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
             tell_reads(&self->env, &lane->core, &lane->limits, &lane->estimate,
                        lane->count[C_READS], tick);
         lacking[lane->limits.lack]++;
-        if (lane->core.ending && core_lane_is_open(lane)) {
-            core_lane_close(&lane->core, self->env.sources);
+        if (lane->core.base.ending && lane_base_is_open(lane)) {
+            lane_base_close(&lane->core.base, self->env.sources);
             lanes_closed_one(&self->lanes, self->status);
         }
     }

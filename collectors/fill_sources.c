@@ -29,11 +29,9 @@ static const char *const sources[SOURCES] = {"near_dram", "far_dram", "other_ccx
 
 /* One container. */
 struct lane {
-    const struct container *container;
-    group_handle handle; /* 0: not open */
-    bool ending;         /* its next reading is the last */
-    bool made;           /* the series are */
-    uint32_t counted;    /* bit s: the source was ever counted */
+    struct lane_base base; /* first */
+    bool made;             /* the series are */
+    uint32_t counted;      /* bit s: the source was ever counted */
     uint64_t total[SOURCES];
     struct series *series[SOURCES];
 };
@@ -57,49 +55,23 @@ static bool fill_sources_probe(const struct collector_env *env, struct verdict *
 
 static void *lane_make(void *collector, const struct container *container)
 {
-    struct lane *lane = calloc(1, sizeof *lane);
     (void)collector;
-    if (lane)
-        lane->container = container;
-    return lane;
+    return lane_base_new(sizeof(struct lane), container, GROUP_SOURCES);
 }
 
-static bool lane_open(void *collector, void *opaque)
+static bool lane_open(void *collector, void *lane)
 {
     struct fill_sources *self = collector;
-    struct lane *lane = opaque;
-    struct verdict why;
-    int err = container_group_open(self->env.sources, self->status, lane->container, GROUP_SOURCES,
-                                   0, &lane->handle, &why);
-    if (err && container_group_lacking(self->status, err, &why))
-        log_warn(self->env.log, "fill_sources", "%s is not counted: %s", lane->container->path,
-                 why.words);
-    return err == 0;
-}
-
-static bool lane_is_open(const void *lane)
-{
-    return ((const struct lane *)lane)->handle != 0;
-}
-
-static void lane_close(struct fill_sources *self, struct lane *lane)
-{
-    if (lane->handle)
-        source_set_close(self->env.sources, lane->handle);
-    lane->handle = 0;
+    return lane_base_open(lane, &self->env, self->status, "fill_sources", "is not counted") == 0;
 }
 
 static void lane_free(void *collector, void *opaque)
 {
+    struct fill_sources *self = collector;
     struct lane *lane = opaque;
-    lane_close(collector, lane);
+    lane_base_close(&lane->base, self->env.sources);
     named_series_release(lane->series, SOURCES);
     free(lane);
-}
-
-static void lane_end(void *lane)
-{
-    ((struct lane *)lane)->ending = true;
 }
 
 /* A guest's hypervisor may let these events open and count nothing: no zeros then. */
@@ -114,7 +86,7 @@ static void lane_name(void *collector, void *opaque)
 {
     struct fill_sources *self = collector;
     struct lane *lane = opaque;
-    struct labelset *labels = container_labels_get(self->env.labels, lane->container);
+    struct labelset *labels = container_labels_get(self->env.labels, lane->base.container);
     int err = 0;
     if (!labels || lane->made)
         return;
@@ -122,13 +94,9 @@ static void lane_name(void *collector, void *opaque)
         const struct label own[] = {{"source", sources[s]}};
         err = series_new(self->family, labels, own, 1, &lane->series[s]);
     }
-    if (err) {
+    lane->made = lane_base_named(&lane->base, &self->env, "fill_sources", err) == 0;
+    if (err)
         named_series_release(lane->series, SOURCES);
-        log_warn(self->env.log, "fill_sources", "no series for %s: error %d", lane->container->path,
-                 -err);
-        return;
-    }
-    lane->made = true;
     lane_show(self, lane);
 }
 
@@ -136,7 +104,7 @@ static void lane_rename(void *collector, void *opaque)
 {
     struct fill_sources *self = collector;
     struct lane *lane = opaque;
-    struct labelset *labels = container_labels_get(self->env.labels, lane->container);
+    struct labelset *labels = container_labels_get(self->env.labels, lane->base.container);
     lane->made = lane->made && named_series_relabel(lane->series, SOURCES, labels);
 }
 
@@ -144,10 +112,10 @@ static const struct lane_ops lane_ops = {
     .collector = "fill_sources",
     .make = lane_make,
     .open = lane_open,
-    .is_open = lane_is_open,
+    .is_open = lane_base_is_open,
     .name = lane_name,
     .rename = lane_rename,
-    .end = lane_end,
+    .end = lane_base_end,
     .free = lane_free,
 };
 
@@ -164,7 +132,7 @@ static int lane_read(struct fill_sources *self, struct lane *lane)
 {
     struct window_sum sum;
     enum window_status status;
-    int err = window_read(self->env.sources, lane->handle, self->status, &sum, &status);
+    int err = window_read(self->env.sources, lane->base.handle, self->status, &sum, &status);
     if (err)
         return err == -ENODATA ? 0 : err;
     if (status != WINDOW_OK)
@@ -204,7 +172,7 @@ static int fill_sources_collect(void *opaque, const struct tick *tick)
     (void)tick;
     for (size_t i = 0; i < self->lanes.n; i++) {
         struct lane *lane = lanes_at(&self->lanes, i);
-        int err = lane && lane->handle ? lane_read(self, lane) : 0;
+        int err = lane && lane->base.handle ? lane_read(self, lane) : 0;
         result = result ? result : err;
     }
     for (size_t i = 0; i < self->lanes.n; i++) {
@@ -212,8 +180,8 @@ static int fill_sources_collect(void *opaque, const struct tick *tick)
         if (!lane)
             continue;
         lane_show(self, lane);
-        if (lane->ending && lane->handle) {
-            lane_close(self, lane);
+        if (lane->base.ending && lane->base.handle) {
+            lane_base_close(&lane->base, self->env.sources);
             lanes_closed_one(&self->lanes, self->status);
         }
     }

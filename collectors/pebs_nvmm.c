@@ -97,7 +97,7 @@ static void reconcile_processes(struct pebs_nvmm *self)
         const struct nvmm_lane *lane = lanes_at(&self->lanes, i);
         if (lane)
             nvmm_processes_make(self->in.processes, lane->tag,
-                                container_labels_get(self->in.env.labels, lane->container));
+                                container_labels_get(self->in.env.labels, lane->base.container));
     }
 }
 
@@ -207,11 +207,11 @@ static void lane_publish(struct pebs_nvmm *self, struct nvmm_lane *lane)
 {
     nvmm_lane_show(&self->in, lane);
     if (lane->series.writers && lane->use[ACCESS_STORE].counted && self->in.active[ACCESS_STORE] &&
-        !lane->ending && !self->stuck && !self->crowded)
+        !lane->base.ending && !self->stuck && !self->crowded)
         series_set_u64(lane->series.writers, lane->writers);
     else if (lane->series.writers)
         series_clear(lane->series.writers);
-    if (!lane->ending)
+    if (!lane->base.ending)
         return;
     lane->ended_ticks++;
     if (!nvmm_lane_is_open(lane) || !nvmm_lane_may_close(lane))

@@ -51,10 +51,7 @@ static const struct option_flag options[] = {
 
 /* One container. */
 struct lane {
-    const struct container *container;
-    group_handle core; /* 0: not open */
-    bool opened;       /* the core group was open once: totals are true, 0 included */
-    bool ending;       /* its next reading is the last */
+    struct lane_base base; /* first; the core group */
     struct placement_place place;
 
     struct placement_totals totals;
@@ -105,9 +102,7 @@ static bool placement_probe(const struct collector_env *env, struct verdict *why
 
 static void lane_close(struct placement *self, struct lane *lane)
 {
-    if (lane->core)
-        source_set_close(self->env.sources, lane->core);
-    lane->core = 0;
+    lane_base_close(&lane->base, self->env.sources);
     placement_where_close(&self->where, &lane->place);
 }
 
@@ -123,8 +118,8 @@ static void reopen_where(struct placement *self)
 {
     for (size_t i = 0; i < self->lanes.n; i++) {
         struct lane *lane = lanes_at(&self->lanes, i);
-        if (lane && lane->core && !lane->ending)
-            placement_where_open(&self->where, &lane->place, lane->container);
+        if (lane && lane->base.handle && !lane->base.ending)
+            placement_where_open(&self->where, &lane->place, lane->base.container);
     }
 }
 
@@ -132,21 +127,11 @@ static bool lane_open(void *collector, void *opaque)
 {
     struct placement *self = collector;
     struct lane *lane = opaque;
-    struct verdict why;
-    int err = container_group_open(self->env.sources, self->status, lane->container, GROUP_CORE, 0,
-                                   &lane->core, &why);
-    if (err && container_group_lacking(self->status, err, &why))
-        log_warn(self->env.log, "placement", "%s has no prediction: %s", lane->container->path,
-                 why.words);
-    lane->opened |= err == 0;
+    int err =
+        lane_base_open(&lane->base, &self->env, self->status, "placement", "has no prediction");
     if (!err)
-        placement_where_open(&self->where, &lane->place, lane->container);
+        placement_where_open(&self->where, &lane->place, lane->base.container);
     return err == 0;
-}
-
-static bool lane_is_open(const void *lane)
-{
-    return ((const struct lane *)lane)->core != 0;
 }
 
 static bool is_possible(const struct placement *self)
@@ -159,18 +144,16 @@ static bool is_possible(const struct placement *self)
 static void lane_show(const struct placement *self, struct lane *lane)
 {
     placement_set_show(&lane->series, &lane->totals, &self->latencies,
-                       lane->opened && is_possible(self));
+                       lane->base.opened && is_possible(self));
 }
 
 static void lane_extend(struct placement *self, struct lane *lane)
 {
-    struct labelset *labels = container_labels_get(self->env.labels, lane->container);
+    struct labelset *labels = container_labels_get(self->env.labels, lane->base.container);
     int err = labels ? placement_set_extend(&lane->series, self->family[PLACEMENT_PREDICTED],
                                             labels, &self->latencies)
                      : 0;
-    if (err)
-        log_warn(self->env.log, "placement", "no series for %s: error %d", lane->container->path,
-                 -err);
+    (void)lane_base_named(&lane->base, &self->env, "placement", err);
     lane_show(self, lane);
 }
 
@@ -178,14 +161,11 @@ static void lane_name(void *collector, void *opaque)
 {
     struct placement *self = collector;
     struct lane *lane = opaque;
-    struct labelset *labels = container_labels_get(self->env.labels, lane->container);
+    struct labelset *labels = container_labels_get(self->env.labels, lane->base.container);
     if (!labels || lane->series.made)
         return;
-    int err = placement_set_make(&lane->series, self->family, labels);
-    if (err)
-        log_warn(self->env.log, "placement", "no series for %s: error %d", lane->container->path,
-                 -err);
-    else
+    if (lane_base_named(&lane->base, &self->env, "placement",
+                        placement_set_make(&lane->series, self->family, labels)) == 0)
         lane_extend(self, lane);
 }
 
@@ -194,31 +174,24 @@ static void lane_rename(void *collector, void *opaque)
 {
     struct placement *self = collector;
     struct lane *lane = opaque;
-    placement_set_relabel(&lane->series, container_labels_get(self->env.labels, lane->container));
-}
-
-static void lane_end(void *lane)
-{
-    ((struct lane *)lane)->ending = true;
+    placement_set_relabel(&lane->series,
+                          container_labels_get(self->env.labels, lane->base.container));
 }
 
 static void *lane_make(void *collector, const struct container *container)
 {
-    struct lane *lane = calloc(1, sizeof *lane);
     (void)collector;
-    if (lane)
-        lane->container = container;
-    return lane;
+    return lane_base_new(sizeof(struct lane), container, GROUP_CORE);
 }
 
 static const struct lane_ops lane_ops = {
     .collector = "placement",
     .make = lane_make,
     .open = lane_open,
-    .is_open = lane_is_open,
+    .is_open = lane_base_is_open,
     .name = lane_name,
     .rename = lane_rename,
-    .end = lane_end,
+    .end = lane_base_end,
     .free = lane_free,
 };
 
@@ -271,7 +244,8 @@ static void judge(struct placement *self, const struct tick *tick)
             continue;
         counted += lane->counted;
         lacking += lane->lacking;
-        self->nowhere += lane->core && !lane->place.group && placement_where_asks(&self->where);
+        self->nowhere +=
+            lane->base.handle && !lane->place.group && placement_where_asks(&self->where);
     }
     if (counted + lacking > 0)
         self->not_counted = counted == 0;
@@ -329,7 +303,7 @@ static int lane_read(struct placement *self, struct lane *lane)
     struct placement_window split;
     struct placement_estimate estimate;
     lane->counted = lane->lacking = false;
-    int err = read_core(self, lane->core, &window, &status);
+    int err = read_core(self, lane->base.handle, &window, &status);
     if (err)
         return err == -ENODATA ? 0 : err;
     if (status != WINDOW_OK)
@@ -340,7 +314,7 @@ static int lane_read(struct placement *self, struct lane *lane)
     if (split.counted && self->env.facts->machine.base_frequency_hz > 0 &&
         lane_estimate(self, lane, &split, &estimate)) {
         placement_estimate_add(&estimate, &self->latencies, &lane->totals);
-        placement_estimate_tell(&estimate, &self->latencies, self->env.live, lane->container);
+        placement_estimate_tell(&estimate, &self->latencies, self->env.live, lane->base.container);
     }
     return 0;
 }
@@ -359,7 +333,7 @@ static int placement_collect(void *opaque, const struct tick *tick)
     placement_latencies_add(&self->latencies, tick, bursts, n);
     for (size_t i = 0; i < self->lanes.n; i++) {
         struct lane *lane = lanes_at(&self->lanes, i);
-        if (!lane || !lane->core)
+        if (!lane || !lane->base.handle)
             continue;
         placement_where_read(&self->where, &lane->place);
         int err = lane_read(self, lane);
@@ -372,7 +346,7 @@ static int placement_collect(void *opaque, const struct tick *tick)
             continue;
         lane_show(self, lane);
         self->status->wants_reconcile |= placement_set_lacks(&lane->series, &self->latencies);
-        if (lane->ending && lane->core) {
+        if (lane->base.ending && lane->base.handle) {
             lane_close(self, lane);
             lanes_closed_one(&self->lanes, self->status);
             self->status->wants_reconcile |= self->nowhere > 0;

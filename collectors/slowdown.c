@@ -114,7 +114,7 @@ static bool slowdown_probe(const struct collector_env *env, struct verdict *why)
 
 static void lane_close(struct slowdown_collector *self, struct lane *lane)
 {
-    core_lane_close(&lane->core, self->env.sources);
+    lane_base_close(&lane->core.base, self->env.sources);
     epochs_close(&lane->epochs, self->env.sources);
 }
 
@@ -132,8 +132,9 @@ static bool lane_open(void *collector, void *opaque)
     struct slowdown_collector *self = collector;
     struct lane *lane = opaque;
     if (self->families.epochs)
-        epochs_open(&lane->epochs, self->env.sources, self->status, lane->core.container);
-    int err = core_lane_open(&lane->core, &self->env, self->status, "slowdown", "has no estimate");
+        epochs_open(&lane->epochs, self->env.sources, self->status, lane->core.base.container);
+    int err =
+        lane_base_open(&lane->core.base, &self->env, self->status, "slowdown", "has no estimate");
     if (err && err != -ESRCH)
         self->state = STATE_UNOPENED;
     return err == 0;
@@ -143,8 +144,8 @@ static bool lane_open(void *collector, void *opaque)
 static void lane_show(const struct slowdown_collector *self, struct lane *lane)
 {
     struct slowdown_set *set = &lane->series;
-    bool possible =
-        lane->core.opened && self->state != STATE_NOT_COUNTED && self->state != STATE_NO_FREQUENCY;
+    bool possible = lane->core.base.opened && self->state != STATE_NOT_COUNTED &&
+                    self->state != STATE_NO_FREQUENCY;
     passive_show(&lane->passive, set, possible,
                  self->group == GROUP_CORE && passive_knows_hits(self->env.facts));
     epochs_show(&lane->epochs, set);
@@ -152,7 +153,7 @@ static void lane_show(const struct slowdown_collector *self, struct lane *lane)
 
 static void lane_find_limit(const struct slowdown_collector *self, struct lane *lane)
 {
-    const struct container *c = lane->core.container;
+    const struct container *c = lane->core.base.container;
     if (!thresholds_find_slowdown(self->env.thresholds, c->namespace_, c->pod, c->name,
                                   &lane->limit))
         lane->limit = NAN;
@@ -162,17 +163,13 @@ static void lane_name(void *collector, void *opaque)
 {
     struct slowdown_collector *self = collector;
     struct lane *lane = opaque;
-    struct labelset *labels = container_labels_get(self->env.labels, lane->core.container);
+    struct labelset *labels = container_labels_get(self->env.labels, lane->core.base.container);
     lane_find_limit(self, lane);
     if (!labels || lane->series.made)
         return;
-    int err = slowdown_set_make(&lane->series, &self->families, labels);
-    if (err) {
-        log_warn(self->env.log, "slowdown", "no series for %s: error %d",
-                 lane->core.container->path, -err);
-        return;
-    }
-    lane_show(self, lane);
+    if (lane_base_named(&lane->core.base, &self->env, "slowdown",
+                        slowdown_set_make(&lane->series, &self->families, labels)) == 0)
+        lane_show(self, lane);
 }
 
 /* The labels changed: the same numbers under new names. */
@@ -181,7 +178,7 @@ static void lane_rename(void *collector, void *opaque)
     struct slowdown_collector *self = collector;
     struct lane *lane = opaque;
     slowdown_set_relabel(&lane->series,
-                         container_labels_get(self->env.labels, lane->core.container));
+                         container_labels_get(self->env.labels, lane->core.base.container));
     lane_find_limit(self, lane);
 }
 
@@ -191,8 +188,7 @@ static void *lane_make(void *collector, const struct container *container)
     struct lane *lane = calloc(1, sizeof *lane);
     if (!lane)
         return NULL;
-    core_lane_init(&lane->core, container);
-    lane->core.group = self->group;
+    core_lane_init(&lane->core, container, self->group);
     passive_init(&lane->passive);
     lane->limit = NAN;
     return lane;
@@ -209,10 +205,10 @@ static const struct lane_ops lane_ops = {
     .collector = "slowdown",
     .make = lane_make,
     .open = lane_open,
-    .is_open = core_lane_is_open,
+    .is_open = lane_base_is_open,
     .name = lane_name,
     .rename = lane_rename,
-    .end = core_lane_end,
+    .end = lane_base_end,
     .free = lane_free,
     .keep = lane_keep,
 };
@@ -327,17 +323,17 @@ static int lane_tell(struct slowdown_collector *self, struct lane *lane, const s
         surroundings.measure = corunners.measure;
         surroundings.corunner_rate = corunners.rate;
     }
-    passive_estimate(passive, lane->core.opened, &surroundings, self->env.facts, self->status);
+    passive_estimate(passive, lane->core.base.opened, &surroundings, self->env.facts, self->status);
     lane_show(self, lane);
-    passive_publish(passive, &lane->series, lane->core.ending);
+    passive_publish(passive, &lane->series, lane->core.base.ending);
     if (passive->gap == GAP_NONE)
-        live_put(self->env.live, lane->core.container, LIVE_SLOWDOWN_RATIO,
+        live_put(self->env.live, lane->core.base.container, LIVE_SLOWDOWN_RATIO,
                  passive->estimate.ratio);
-    live_put(self->env.live, lane->core.container, LIVE_SLOWDOWN_LIMIT, lane->limit);
-    live_lacks_slowdown(self->env.live, lane->core.container,
+    live_put(self->env.live, lane->core.base.container, LIVE_SLOWDOWN_LIMIT, lane->limit);
+    live_lacks_slowdown(self->env.live, lane->core.base.container,
                         passive->gap == GAP_NONE ? NULL : slowdown_gap_name(passive->gap));
     return epochs_collect(&lane->epochs, self->env.sources, self->status, &lane->series,
-                          lane->core.ending);
+                          lane->core.base.ending);
 }
 
 static void find_limits_again(struct slowdown_collector *self)
@@ -380,7 +376,7 @@ static int slowdown_collect(void *opaque, const struct tick *tick)
         if (!lane)
             continue;
         note_error(&result, lane_tell(self, lane, tick));
-        if (lane->core.ending && (core_lane_is_open(lane) || lane->epochs.handle)) {
+        if (lane->core.base.ending && (lane_base_is_open(lane) || lane->epochs.handle)) {
             lane_close(self, lane);
             lanes_closed_one(&self->lanes, self->status);
         }

@@ -7,9 +7,10 @@ static void divide_reads(const struct collector_env *env, const struct core_lane
                          struct read_latency *out)
 {
     const struct machine *machine = &env->facts->machine;
-    enum role role = core_group_reads(lane->group);
+    enum role role = core_group_reads(lane->base.group);
     struct group_window window;
-    if (machine->numa_nodes <= 1 || source_set_read(env->sources, lane->handle, &window) != 0 ||
+    if (machine->numa_nodes <= 1 ||
+        source_set_read(env->sources, lane->base.handle, &window) != 0 ||
         !places_divide_by_node(&window, role, machine, out->by_node, READ_LATENCY_NODES))
         memset(out->by_node, 0, sizeof out->by_node);
 }
@@ -18,7 +19,7 @@ void tell_reads(const struct collector_env *env, const struct core_lane *lane,
                 const struct limits *limits, const struct core_latency *estimate, uint64_t reads,
                 const struct tick *tick)
 {
-    struct read_latency *out = read_latencies_entry(&env->facts->reads, lane->container->slot);
+    struct read_latency *out = read_latencies_entry(&env->facts->reads, lane->base.container->slot);
     if (!out)
         return;
     enum basis basis = limits->basis[LIMIT_BASELINE];
@@ -32,7 +33,7 @@ void tell_reads(const struct collector_env *env, const struct core_lane *lane,
 
 void tell_gone(const struct collector_env *env, const struct core_lane *lane)
 {
-    struct read_latency *out = read_latencies_entry(&env->facts->reads, lane->container->slot);
+    struct read_latency *out = read_latencies_entry(&env->facts->reads, lane->base.container->slot);
     if (out)
         *out = (struct read_latency){.tick = 0};
 }

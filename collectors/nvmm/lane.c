@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/parts/container_group.h"
 #include "collectors/parts/window_read.h"
 
 static void close_group(struct nvmm_context *self, group_handle *handle)
@@ -38,13 +37,13 @@ static bool open_group(struct nvmm_context *self, const struct nvmm_lane *lane, 
     struct verdict why;
     uint64_t owner = group == GROUP_PMM_RFO ? 0 : lane->tag;
     int err = *handle ? 0
-                      : container_group_open(self->env.sources, self->status, lane->container,
+                      : container_group_open(self->env.sources, self->status, lane->base.container,
                                              group, owner, handle, &why);
     if (!err)
         return true;
     if (container_group_lacking(self->status, err, &why))
-        log_warn(self->env.log, "pebs_nvmm", "%s: %s is not counted: %s", lane->container->path,
-                 group_descs[group].name, why.words);
+        log_warn(self->env.log, "pebs_nvmm", "%s: %s is not counted: %s",
+                 lane->base.container->path, group_descs[group].name, why.words);
     if (err != -ESRCH) /* then the container is gone already */
         self->state = NVMM_UNOPENED;
     return false;
@@ -98,13 +97,11 @@ static void lane_name(void *collector, void *opaque)
 {
     struct nvmm_context *self = collector;
     struct nvmm_lane *lane = opaque;
-    struct labelset *labels = container_labels_get(self->env.labels, lane->container);
+    struct labelset *labels = container_labels_get(self->env.labels, lane->base.container);
     if (!labels || lane->series.made)
         return;
-    int err = nvmm_set_make(&lane->series, &self->families, labels);
-    if (err)
-        log_warn(self->env.log, "pebs_nvmm", "no series for %s: error %d", lane->container->path,
-                 -err);
+    (void)lane_base_named(&lane->base, &self->env, "pebs_nvmm",
+                          nvmm_set_make(&lane->series, &self->families, labels));
     nvmm_lane_show(self, lane);
 }
 
@@ -113,7 +110,7 @@ static void lane_rename(void *collector, void *opaque)
 {
     struct nvmm_context *self = collector;
     struct nvmm_lane *lane = opaque;
-    struct labelset *labels = container_labels_get(self->env.labels, lane->container);
+    struct labelset *labels = container_labels_get(self->env.labels, lane->base.container);
     nvmm_set_relabel(&lane->series, labels);
     nvmm_processes_relabel(self->processes, lane->tag, labels);
 }
@@ -121,17 +118,10 @@ static void lane_rename(void *collector, void *opaque)
 static void *lane_make(void *collector, const struct container *container)
 {
     (void)collector;
-    struct nvmm_lane *lane = calloc(1, sizeof *lane);
-    if (!lane)
-        return NULL;
-    lane->container = container;
-    lane->tag = container_tag(container->slot, container->gen);
+    struct nvmm_lane *lane = lane_base_new(sizeof *lane, container, 0);
+    if (lane)
+        lane->tag = container_tag(container->slot, container->gen);
     return lane;
-}
-
-static void lane_end(void *lane)
-{
-    ((struct nvmm_lane *)lane)->ending = true;
 }
 
 const struct lane_ops nvmm_lane_ops = {
@@ -141,7 +131,7 @@ const struct lane_ops nvmm_lane_ops = {
     .is_open = lane_is_complete,
     .name = lane_name,
     .rename = lane_rename,
-    .end = lane_end,
+    .end = lane_base_end,
     .free = lane_free,
 };
 
@@ -152,7 +142,7 @@ static int use_read(struct nvmm_context *self, const struct nvmm_lane *lane, enu
     struct window_sum sum;
     enum window_status status;
     uint64_t events = 0;
-    if (!use->handle || (nvmm_windows_full(&use->windows) && !lane->ending))
+    if (!use->handle || (nvmm_windows_full(&use->windows) && !lane->base.ending))
         return 0;
     int err = window_read(self->env.sources, use->handle, self->status, &sum, &status);
     if (err)

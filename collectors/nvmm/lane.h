@@ -8,6 +8,7 @@
 #include "collectors/nvmm/processes.h"
 #include "collectors/nvmm/series.h"
 #include "collectors/nvmm/threads.h"
+#include "collectors/parts/container_group.h"
 #include "collectors/parts/lanes.h"
 
 /* What holds for the node, in words of the verdict. */
@@ -41,15 +42,14 @@ struct nvmm_use {
 
 /* One container. */
 struct nvmm_lane {
-    const struct container *container;
-    uint64_t tag; /* what its samples carry */
+    struct lane_base base; /* first; its groups are below */
+    uint64_t tag;          /* what its samples carry */
     struct nvmm_use use[ACCESS_KINDS];
     group_handle rfo;
     bool complete; /* all that is wanted was opened */
     bool rfo_counted;
     uint64_t rfo_total;
     unsigned writers;     /* of this tick */
-    bool ending;          /* its next readings are its last */
     unsigned ended_ticks; /* since those were read; 0: not yet */
     bool listed;          /* in the list that is being written, or has no place there */
     int place;            /* its index in that list; -1: none */

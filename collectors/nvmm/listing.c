@@ -34,7 +34,8 @@ static int place_of(const struct nvmm_context *self, struct nvmm_board_list *lis
                     struct nvmm_lane *lane)
 {
     if (!lane->listed) {
-        const struct labelset *labels = container_labels_get(self->env.labels, lane->container);
+        const struct labelset *labels =
+            container_labels_get(self->env.labels, lane->base.container);
         lane->listed = true;
         lane->place = labels ? nvmm_board_container(list, labels) : -1;
     }

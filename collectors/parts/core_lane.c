@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "collectors/learned/keep.h"
-#include "collectors/parts/container_group.h"
 #include "collectors/parts/window_read.h"
 
 bool core_group_find(struct source_set *sources, enum scope_kind kind, enum group *out,
@@ -33,39 +32,11 @@ bool core_group_is_left(const struct collector_env *env, enum group group)
            source_set_check(env->sources, SCOPE_CGROUP, GROUP_MISSES, NULL);
 }
 
-void core_lane_init(struct core_lane *lane, const struct container *container)
+void core_lane_init(struct core_lane *lane, const struct container *container, enum group group)
 {
-    *lane = (struct core_lane){
-        .container = container, .last_mono_ns = container->found_mono_ns, .outermost = -1};
-}
-
-int core_lane_open(struct core_lane *lane, const struct collector_env *env,
-                   struct collector_status *status, const char *collector, const char *lacks)
-{
-    struct verdict why;
-    int err = container_group_open(env->sources, status, lane->container, lane->group, 0,
-                                   &lane->handle, &why);
-    lane->opened |= err == 0;
-    if (err && container_group_lacking(status, err, &why))
-        log_warn(env->log, collector, "%s %s: %s", lane->container->path, lacks, why.words);
-    return err;
-}
-
-void core_lane_close(struct core_lane *lane, struct source_set *sources)
-{
-    if (lane->handle)
-        source_set_close(sources, lane->handle);
-    lane->handle = 0;
-}
-
-bool core_lane_is_open(const void *lane)
-{
-    return ((const struct core_lane *)lane)->handle != 0;
-}
-
-void core_lane_end(void *lane)
-{
-    ((struct core_lane *)lane)->ending = true;
+    *lane = (struct core_lane){.base = {.container = container, .group = group},
+                               .last_mono_ns = container->found_mono_ns,
+                               .outermost = -1};
 }
 
 static double window_seconds(const struct core_lane *lane, const struct tick *tick)
@@ -82,7 +53,7 @@ static void divide(struct core_lane *lane, const struct collector_env *env)
     const struct machine *machine = &env->facts->machine;
     struct group_window window;
     lane->placed = places_are_sockets(machine) &&
-                   source_set_read(env->sources, lane->handle, &window) == 0 &&
+                   source_set_read(env->sources, lane->base.handle, &window) == 0 &&
                    places_divide(&window, ROLE_L3_MISS_READS, machine, lane->socket_reads);
     if (!lane->placed)
         memset(lane->socket_reads, 0, sizeof lane->socket_reads);
@@ -92,9 +63,9 @@ int core_lane_read(struct core_lane *lane, const struct collector_env *env,
                    struct collector_status *status, const struct tick *tick, struct window_sum *sum,
                    enum window_status *window)
 {
-    if (!lane->handle)
+    if (!lane->base.handle)
         return -ENODATA;
-    int err = window_read(env->sources, lane->handle, status, sum, window);
+    int err = window_read(env->sources, lane->base.handle, status, sum, window);
     if (err)
         return err;
     lane->window_seconds = window_seconds(lane, tick);
@@ -168,7 +139,7 @@ void core_lanes_add_up(const struct lanes *lanes, const struct tick *tick,
     node_traffic_begin(traffic, facts);
     for (size_t i = 0; i < lanes->n; i++) {
         const struct core_lane *lane = lane_at(lanes, i);
-        if (!lane || (lane->ending && !lane->handle)) /* it was read for the last time */
+        if (!lane || (lane->base.ending && !lane->base.handle)) /* it was read for the last time */
             continue;
         if (!lane->seen)
             node_traffic_miss(traffic);
@@ -180,7 +151,7 @@ void core_lanes_add_up(const struct lanes *lanes, const struct tick *tick,
 
 bool core_lane_is_included(const struct core_lane *lane, const struct lanes *lanes)
 {
-    return lane->outermost >= 0 && lane_at(lanes, (size_t)lane->outermost)->handle != 0;
+    return lane->outermost >= 0 && lane_at(lanes, (size_t)lane->outermost)->base.handle != 0;
 }
 
 /* Reads that no controller saw: what caches, devices or persistent memory served. A factor, since

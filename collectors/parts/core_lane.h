@@ -10,16 +10,13 @@
 
 #include "collectors/contract/collector.h"
 #include "collectors/learned/calm.h"
+#include "collectors/parts/container_group.h"
 #include "collectors/parts/lanes.h"
 #include "collectors/parts/node_traffic.h"
 #include "exporter/source/window.h"
 
 struct core_lane {
-    const struct container *container;
-    enum group group;    /* GROUP_CORE unless set before opening */
-    group_handle handle; /* of that group; 0: not open */
-    bool opened;         /* it was open once: totals are true, 0 included */
-    bool ending;         /* its next reading is its last */
+    struct lane_base base; /* first */
 
     bool read_once;
     uint64_t last_mono_ns; /* where the current window began */
@@ -74,20 +71,10 @@ static inline enum role core_group_reads(enum group group)
     return group == GROUP_FILLS ? ROLE_L1D_FILLS_MEMORY : ROLE_L3_MISS_READS;
 }
 
-void core_lane_init(struct core_lane *lane, const struct container *container);
-
-/* Opens the group; 0 or the error, which is in the status then, and in the log: "PATH lacks: why".
- */
-int core_lane_open(struct core_lane *lane, const struct collector_env *env,
-                   struct collector_status *status, const char *collector, const char *lacks);
-void core_lane_close(struct core_lane *lane, struct source_set *sources);
+void core_lane_init(struct core_lane *lane, const struct container *container, enum group group);
 
 /* What it learned outlives a restart, as collectors/learned/keep.h says. */
 void core_lane_keep(struct core_lane *lane, struct state_fields *fields);
-
-/* Fit for struct lane_ops as they are. */
-bool core_lane_is_open(const void *lane);
-void core_lane_end(void *lane);
 
 /*
  * As window_read(), and -ENODATA where the group is not open. After 0, window_seconds is what the

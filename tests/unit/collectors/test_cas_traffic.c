@@ -312,8 +312,8 @@ static void the_rest_is_of_the_same_time(void **state)
     struct corunners left;
     (void)state;
     rig_start(rig);
-    core_lane_init(&lane[0], &container);
-    core_lane_init(&lane[1], &other);
+    core_lane_init(&lane[0], &container, GROUP_CORE);
+    core_lane_init(&lane[1], &other, GROUP_CORE);
     lane[0].outermost = 1;
     node_traffic_open(&traffic, &rig->env, "test");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -41,7 +41,7 @@ static int setup(void **state)
     b->env.sources = source_set_new(&b->log);
     assert_int_equal(source_set_route(b->env.sources, SCOPE_CGROUP, GROUP_CORE, &b->fake.source),
                      0);
-    core_lane_init(&b->lane, &b->container);
+    core_lane_init(&b->lane, &b->container, GROUP_CORE);
     b->tick = (struct tick){.mono_ns = 10 * SECOND, .interval_ns = SECOND};
     *state = b;
     return 0;
@@ -50,7 +50,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct bench *b = *state;
-    core_lane_close(&b->lane, b->env.sources);
+    lane_base_close(&b->lane.base, b->env.sources);
     assert_int_equal(b->fake.n_open, 0);
     source_set_free(b->env.sources);
     free(b);
@@ -59,7 +59,7 @@ static int teardown(void **state)
 
 static int open_lane(struct bench *b)
 {
-    return core_lane_open(&b->lane, &b->env, &b->status, "test", "is not counted");
+    return lane_base_open(&b->lane.base, &b->env, &b->status, "test", "is not counted");
 }
 
 static int read_after(struct bench *b, uint64_t ns)
@@ -81,7 +81,7 @@ static void a_window_lasts_from_reading_to_reading(void **state)
 {
     struct bench *b = *state;
     assert_int_equal(open_lane(b), 0);
-    assert_true(core_lane_is_open(&b->lane) && b->lane.opened);
+    assert_true(lane_base_is_open(&b->lane) && b->lane.base.opened);
     assert_int_equal(read_after(b, SECOND), 0);
     assert_true(lasted(b, 0.6)); /* since it was found */
     assert_int_equal(read_after(b, SECOND), 0);
@@ -112,7 +112,7 @@ static void the_first_window_is_no_longer_than_an_interval(void **state)
     struct bench *b = *state;
     verdict_set(&b->fake.open_error, REASON_FD_LIMIT, "too many open files");
     assert_int_equal(open_lane(b), -EMFILE);
-    assert_false(core_lane_is_open(&b->lane) || b->lane.opened);
+    assert_false(lane_base_is_open(&b->lane) || b->lane.base.opened);
     assert_int_equal(b->status.open_failures[REASON_FD_LIMIT], 1);
     assert_string_equal(b->status.verdict.words, "too many open files");
     assert_int_equal(read_after(b, 60 * SECOND), -ENODATA);
@@ -176,8 +176,8 @@ static struct node *new_node(size_t n, const char *const *paths)
     for (size_t i = 0; i < n; i++) {
         node->container[i] = (struct container){.slot = (uint32_t)i, .path = paths[i]};
         added[i] = &node->container[i];
-        core_lane_init(&node->lane[i], &node->container[i]);
-        node->lane[i].handle = 1;
+        core_lane_init(&node->lane[i], &node->container[i], GROUP_CORE);
+        node->lane[i].base.handle = 1;
         node->lane[i].window_seconds = 1;
         node->slot[i] = (struct lane_slot){&node->lane[i], &node->container[i]};
     }
@@ -249,9 +249,9 @@ static void who_is_not_seen_may_read_anything(void **state)
     assert_false(tick(node, (double[]){900, 0}));
     node->facts.containers_unseen = 0;
     assert_true(tick(node, (double[]){900, 0}));
-    node->lane[1].handle = 0;
+    node->lane[1].base.handle = 0;
     assert_false(tick(node, (double[]){900, -1}));
-    node->lane[1].ending = true; /* read for the last time */
+    node->lane[1].base.ending = true; /* read for the last time */
     assert_true(tick(node, (double[]){900, -1}));
     free_node(node);
 }
