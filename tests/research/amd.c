@@ -33,14 +33,10 @@ static int measure_times(struct reproduction *r, struct fill_times *idle)
     };
     struct fill_times times[TIMES];
 
-    fprintf(r->out,
-            "## t2 and t3, as the probe measures them\n"
-            "\n"
-            "Chases through 256 KiB and 2 MiB; cycles a load, the second shortest of eight\n"
-            "windows; t2 and t3 are what is beyond the 4 cycles of a hit in the L1.\n"
-            "\n"
-            "| machine | L2 hit, cycles | t2 | L3 hit, cycles | t3 |\n"
-            "|---|---|---|---|---|\n");
+    fprintf(r->out, "## t2 and t3, as the probe measures them\n"
+                    "\n"
+                    "| machine | L2 hit, cycles | t2 | L3 hit, cycles | t3 |\n"
+                    "|---|---|---|---|---|\n");
     for (int i = 0; i < TIMES - r->reduced; i++) {
         int err = times_row(r, rows[i].name, &rows[i].experiment, &times[i]);
 
@@ -52,13 +48,6 @@ static int measure_times(struct reproduction *r, struct fill_times *idle)
                 "idle, they are the machine's: %.2f %.2f", idle->l2, idle->l3);
     expect_that(r, times[TIMES_L3].l3 > idle->l3 + 0.1 && fabs(times[TIMES_L3].l2 - 10) < 0.1,
                 "a busy L3 makes its hits longer, and no others: %.2f", times[TIMES_L3].l3);
-    fprintf(
-        r->out,
-        "\n"
-        "The neighbours that make the L3 busy are still filling their caches in the first\n"
-        "windows, so that the second shortest hardly knows of them. The exporter keeps what it\n"
-        "measured first. All below uses the idle machine's.\n"
-        "\n");
     return 0;
 }
 
@@ -99,45 +88,7 @@ static int configurations(struct reproduction *r, struct fill_times times)
     expect_that(r, truths[LOADED] > truths[IDLE] + 5 && truths[LOADED_COMPLEX] > truths[IDLE] + 5,
                 "both loads show: %.1f %.1f %.1f", truths[IDLE], truths[LOADED],
                 truths[LOADED_COMPLEX]);
-    fprintf(r->out, "\n"
-                    "Without effects a chase leaves no error: this checks the pipeline, not the\n"
-                    "method.\n"
-                    "\n");
     return 0;
-}
-
-static void introduction(const struct reproduction *r)
-{
-    fprintf(
-        r->out,
-        "# Memory latency on AMD, from misses of the L1 in flight, on a simulated node\n"
-        "\n"
-        "Made by `tests/simnode/reproduce amd%s`.\n"
-        "\n"
-        "**This shows the behaviour of the method and of the pipeline, not the accuracy of\n"
-        "silicon.** The node is a model (README.md beside this file); its counters count\n"
-        "what the model does, and its truth is the time from a load's address being known\n"
-        "to its value being usable, taken in the core and not from any counter. What the\n"
-        "model leaves out cannot show up as an error here. No paper has this formula; it is\n"
-        "Shen & Li's, over other counters:\n"
-        "\n"
-        "    t_mem = (A - n2 t2 - n3 t3) / n_mem          latency = (t1 + t_mem) / f\n"
-        "\n"
-        "A is the misses of the L1 in flight summed over cycles, n2, n3, n_mem the fills of\n"
-        "the L1 from the L2, the L3, and beyond. All estimates are made by the exporter's own\n"
-        "code (`collectors/formulas/fill_latency.c`, `core_latency.c`), with the 4 cycles of\n"
-        "t1 of its event table.\n"
-        "\n"
-        "The machine is a quarter of an EPYC 9004 at 3.7 GHz, as its firmware divides it into\n"
-        "four NUMA nodes on demand: three complexes of eight cores, each with an L3 of 32 MiB\n"
-        "and 57.6 GB/s from memory; three channels of DDR5-4800. Nothing else is scaled. L1, L2\n"
-        "and L3 are hit in 4, 14 and 50 cycles; a core has 24 miss address buffers. The L3 is\n"
-        "filled on the way in; the real one is filled by what the L2s evict. The measured\n"
-        "container runs on the first core. %u windows of %.2f ms after those that fill the\n"
-        "caches; values are means over windows.\n"
-        "\n",
-        r->reduced ? " --reduced" : "", amd_windows(r),
-        (r->reduced ? AMD_REDUCED_TICK_CYCLES : AMD_TICK_CYCLES) / 3.7e6);
 }
 
 int reproduce_amd(struct reproduction *r)
@@ -147,7 +98,6 @@ int reproduce_amd(struct reproduction *r)
     struct fill_times times;
     int err;
 
-    introduction(r);
     err = measure_times(r, &times);
     for (size_t i = 0; !err && i < sizeof(parts) / sizeof(parts[0]); i++)
         err = parts[i](r, times);

@@ -102,20 +102,11 @@ int amd_limitations(struct reproduction *r, struct fill_times times)
 {
     struct amd_measurement m[EFFECTS];
 
-    fprintf(
-        r->out,
-        "## What the method cannot see, one by one and together\n"
-        "\n"
-        "An application of one thread in each of two complexes, which share 64 MiB on pages\n"
-        "of 4 KiB: random accesses, 30 %% of them stores, 60 %% in a hot part of 2 MiB, then a\n"
-        "sweep. Beside it the other cores of the second and third complex stream. Where the\n"
-        "L3 is busy, the other cores of the first hit it, which then has two ports.\n"
-        "*Truth* is of all loads that memory served; *alone* of those that did not join a\n"
-        "prefetch already on its way.\n"
-        "\n"
-        "| effects on | truth ns | estimate ns | error | truth alone ns | error | L2 fills by "
-        "memory's | L3 fills by memory's | unknown, implausible windows |\n"
-        "|---|---|---|---|---|---|---|---|---|\n");
+    fprintf(r->out, "## What the method cannot see, one by one and together\n"
+                    "\n"
+                    "| effects on | truth ns | estimate ns | error | truth alone ns | error | L2 "
+                    "fills by memory's | L3 fills by memory's | unknown, implausible windows |\n"
+                    "|---|---|---|---|---|---|---|---|---|\n");
     for (int i = 0; i < EFFECTS; i++) {
         struct amd_experiment e = rows[i].experiment;
         char error[32], alone[32];
@@ -135,39 +126,6 @@ int amd_limitations(struct reproduction *r, struct fill_times times)
                 amd_error_text(m[i].estimate_ns, m[i].own_ns, alone, sizeof(alone)),
                 m[i].l2_per_memory_fill, m[i].l3_per_memory_fill, m[i].unknown, m[i].implausible);
     }
-    fprintf(
-        r->out,
-        "\n"
-        "Why the sign is what it is:\n"
-        "\n"
-        "- `none`: what is left is that stores count too, and that they come in other moments\n"
-        "  than loads do.\n"
-        "- `mabs`: 24 buffers are enough for this application. The next table has others.\n"
-        "- `llc_busy`: what the ports add is in flight, so the estimate has it, with the truth;\n"
-        "  hits in the L3 that take longer than t3 are laid on memory. Too high by what they are\n"
-        "  to its fills, which is little here; see the mixes below.\n"
-        "- `dirty_evictions`: nothing here; the controllers' write queues do not fill up.\n"
-        "- `tlb`: a page walk comes before the L1 is looked up. Too low.\n"
-        "- `remote_cache_hits`: fills from another complex count as memory's; the truth is of\n"
-        "  those that memory served. Too low here, where the other complex is nearer than a\n"
-        "  loaded memory.\n"
-        "- A buffer that is taken two cycles after the L1 missed, or given back two cycles before\n"
-        "  the value can be used: too low, by two cycles for each fill, hits included.\n"
-        "- A prefetch into the L2 holds no buffer. A load that joins it does, for a part of\n"
-        "  memory's latency. If its fill counts as memory's, the estimate is the mean wait of all\n"
-        "  fills, as the truth is of loads. If it counts as the L2's, its wait is laid on\n"
-        "  memory's fills, of which there are fewer: far too high. Which of the two a Zen does is\n"
-        "  in no document, and all six counters are taken.\n"
-        "- A prefetch into the L1 holds a buffer for as long as memory takes. The estimate is "
-        "then\n"
-        "  what memory takes, and not the part of it that the loads still have to wait.\n"
-        "\n"
-        "What prefetchers do is by far the largest. The estimate with prefetches into the L1 is\n"
-        "right about memory and wrong about the loads; that with prefetches into the L2 is the\n"
-        "reverse, if late ones count as memory's. With all effects on, hits make up more than\n"
-        "half of A in the random phase, whose windows are then unknown; truths are of the\n"
-        "others.\n"
-        "\n");
     check_effects(r, m);
     return 0;
 }
@@ -182,8 +140,6 @@ int amd_buffers(struct reproduction *r, struct fill_times times)
 
     fprintf(r->out,
             "## Buffers that run out\n"
-            "\n"
-            "Independent random reads over 256 MiB, idle memory, 24 buffers.\n"
             "\n"
             "| instructions per read | buffers taken, mean | truth ns | estimate ns | error |\n"
             "|---|---|---|---|---|\n");
@@ -215,12 +171,5 @@ int amd_buffers(struct reproduction *r, struct fill_times times)
                     "the fewer are free, the lower: %.2f %.2f", errors[i], errors[i - 1]);
     expect_that(r, buffers[N - 1] > 23 && buffers[N - 1] <= 24.1 && errors[N - 1] < -20,
                 "with none free, far too low: %.1f %.2f", buffers[N - 1], errors[N - 1]);
-    fprintf(
-        r->out,
-        "\n"
-        "The estimate stays what memory takes, from a buffer on. The loads themselves wait for\n"
-        "the buffer, too: a container whose misses fill all buffers waits longer than its\n"
-        "latency says. Its misses in flight by its cycles, both exported, are then near 24.\n"
-        "\n");
     return 0;
 }

@@ -72,15 +72,9 @@ int amd_mixes(struct reproduction *r, struct fill_times times)
     fprintf(r->out,
             "## Mixes: how much of A may be the caches'\n"
             "\n"
-            "One thread of random reads over 256 MiB with a hot part that the L2, or the L3,\n"
-            "holds. *Caches' share*: (n2 t2 + n3 t3) / A, with the times measured above. A window\n"
-            "in which it is above %.2f has no estimate (*unknown*); the last column has the\n"
-            "formula's error without that rule.\n"
-            "\n"
             "| machine | hot part in | L2 fills by memory's | L3 fills by memory's | caches' share "
             "| truth ns | error | unknown, implausible windows | error without the rule |\n"
-            "|---|---|---|---|---|---|---|---|---|\n",
-            FILLS_LARGEST_CACHE_SHARE);
+            "|---|---|---|---|---|---|---|---|---|\n");
     for (int condition = 0; condition < CONDITIONS; condition++)
         for (size_t place = 0; place < sizeof(places) / sizeof(places[0]); place++)
             for (int share = 0; share < 4; share++) {
@@ -90,20 +84,5 @@ int amd_mixes(struct reproduction *r, struct fill_times times)
                 if (err)
                     return err;
             }
-    fprintf(
-        r->out,
-        "\n"
-        "With exact times the formula holds at any share. It does not forgive: where hits in the\n"
-        "L3 take longer than measured, or a miss is in flight for two cycles less than a load\n"
-        "takes beyond t1, the error grows with share / (1 - share), without bound. Up to a half\n"
-        "it is at most that of the times of hits. That can be a third where the L3 is busy: a\n"
-        "container with many loads under way waits for its ports longer than a chase, which has\n"
-        "one. That is why the exporter says nothing above a half. It\n"
-        "did so only from three quarters on, and called a window *implausible* in which the\n"
-        "caches' part alone was more than A: the last rows of `buffer two cycles late`. These are\n"
-        "containers that live in their caches, and nothing is wrong with their counters, so that\n"
-        "their windows are now unknown instead. Implausible is left to those in which less than\n"
-        "half of what the looks through the caches must take is in flight.\n"
-        "\n");
     return 0;
 }

@@ -344,16 +344,10 @@ static int slowdowns(struct reproduction *r)
     double sum = 0;
     unsigned n = 0;
 
-    fprintf(
-        r->out,
-        "## Slowdown, from stalls\n"
-        "\n"
-        "Where no loads in flight are counted, `slowdown` takes the stalls: a read that leaves\n"
-        "the core stalls for so long in calm windows, and what it stalls more beside others is\n"
-        "lost to them. Each container alone, and beside a stream on eight cores; out of order.\n"
-        "\n"
-        "| container | actual | estimate | error |\n"
-        "|---|---|---|---|\n");
+    fprintf(r->out, "## Slowdown, from stalls\n"
+                    "\n"
+                    "| container | actual | estimate | error |\n"
+                    "|---|---|---|---|\n");
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         double actual, estimate;
 
@@ -379,66 +373,13 @@ static int slowdowns(struct reproduction *r)
     return 0;
 }
 
-static void introduction(const struct reproduction *r)
-{
-    fprintf(
-        r->out,
-        "# Memory latency on Arm, from loads in flight, on a simulated node\n"
-        "\n"
-        "Made by `tests/simnode/reproduce arm%s`.\n"
-        "\n"
-        "**This shows the behaviour of the method and of the pipeline, not the accuracy of\n"
-        "silicon.** The node is a model (README.md beside this file) with the caches and the\n"
-        "window of a Neoverse V3, of no product's sizes; its counters count what the model\n"
-        "does, and its truth is the time from a load's address being known to its value being\n"
-        "usable, of loads that memory served. What the model leaves out cannot show up as an\n"
-        "error here.\n"
-        "\n"
-        "    t_mem = (A - (n - m1) t1 - (m1 - m2) t2 - (m2 - m3) t3) / m3\n"
-        "\n"
-        "A is loads in flight summed over cycles, n loads, m1 lines that they bring into the\n"
-        "L1, m2 and m3 reads that leave the core and that the last-level cache does not have.\n"
-        "Times of hits are the machine's own (4, 11, 60 cycles): the probe's error in them\n"
-        "comes on top. Estimates are made by the exporter's own code. *Stall per read* is what\n"
-        "cores without A have in its place: cycles without dispatch for a load that missed the\n"
-        "own caches, by memory's reads; under overlap it is less than a latency, and moves with\n"
-        "it all the same. %u windows of %.2f ms.\n"
-        "\n",
-        r->reduced ? " --reduced" : "", windows(r), tick_cycles(r) / 3.3e6);
-}
-
 int reproduce_arm(struct reproduction *r)
 {
-    introduction(r);
     int err = table(r, false);
 
     if (!err)
         err = table(r, true);
     if (!err)
         err = slowdowns(r);
-    fprintf(
-        r->out,
-        "What it does not see:\n"
-        "\n"
-        "- **Loads that share a line.** Out of order, a load whose line is on its way for another\n"
-        "  waits as long, and is in A; but only the first brings the line, and is in m1, m2 and "
-        "m3.\n"
-        "  So the waits of all are laid on the first's: *fft*, *radix* and *ocean*, which use "
-        "each\n"
-        "  line several times at once, look up to twelve times too slow. No event of the group "
-        "tells these "
-        "loads\n"
-        "  apart from hits. What is compared with the container's own normal is still a rise, but\n"
-        "  the figure in ns is not what memory takes. In order nothing overlaps, and it is right.\n"
-        "- **Prefetched reads.** What a prefetcher fetches is no load's miss: with nearly all of "
-        "a\n"
-        "  stream fetched so, too few misses are left, and there is no latency.\n"
-        "- **Programs that live in their L1**: above a half of A nothing is said.\n"
-        "\n"
-        "Windows are short: of *half in the last-level cache* few lines have come there yet, so "
-        "that\n"
-        "its hits hardly count. Against L2 and L1 the rows are warm.\n"
-        "\n"
-        "Stall per read has none of the first: cycles are not counted twice.\n");
     return err;
 }

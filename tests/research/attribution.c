@@ -68,9 +68,6 @@ static void tables(struct attr_page *page)
 
     fprintf(out, "\n## Targets\n");
     attr_table_targets(page);
-    if (!page->r->reduced)
-        attr_text_findings(page);
-    attr_text_method(page);
     fprintf(out, "\n## The first container right, and percent of the excess on the wrong ones, "
                  "mean over mixes\n\n");
     attr_table_families(page, ATTR_LATENCY, estimators,
@@ -109,7 +106,6 @@ int reproduce_attribution(struct reproduction *r)
             err = attr_run_phases(r, i, &page.results[i], ATTR_STRETCH, &page.slow[i]);
     }
     if (!err) {
-        attr_text_head(&page);
         tables(&page);
         check(&page);
         if (r->reduced)

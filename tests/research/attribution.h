@@ -7,7 +7,6 @@
  *   attribution_shapley.c     shares of an excess: the truth, and the estimators
  *   attribution_phases.c      co-runners that come and go: the slope over time
  *   attribution_tables.c      the page's tables of shares
- *   attribution_text.c        its words
  *   attribution_over_time.c   its tables of the slope, and of the targets
  */
 #ifndef IE_SIMNODE_REPRODUCTIONS_ATTRIBUTION_H
@@ -182,9 +181,6 @@ struct attr_page {
 };
 enum { ATTR_STRETCH = 4 };
 
-void attr_text_head(const struct attr_page *page);
-void attr_text_method(const struct attr_page *page);
-void attr_text_findings(const struct attr_page *page); /* of the full page */
 void attr_table_mixes(const struct attr_page *page);
 void attr_table_families(const struct attr_page *page, enum attr_value value,
                          const enum attr_estimator *estimators, int n);

@@ -9,7 +9,6 @@ int reproduce_control(struct reproduction *r)
     };
     int err = 0;
 
-    control_text_introduction(r);
     for (size_t i = 0; !err && i < sizeof(tables) / sizeof(tables[0]); i++) {
         err = tables[i](r);
         fflush(r->out);

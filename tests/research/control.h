@@ -104,20 +104,4 @@ int control_table_billing(struct reproduction *reproduction);   /* A6 */
 int control_table_placement(struct reproduction *reproduction); /* A6 */
 int control_table_nvmm(struct reproduction *reproduction);      /* A7 */
 
-/* --- what is said beside them: control_text.c --- */
-
-void control_text_introduction(struct reproduction *reproduction);
-void control_text_threshold(struct reproduction *reproduction);
-void control_text_schemes(struct reproduction *reproduction);
-void control_text_schemes_reasons(struct reproduction *reproduction);
-void control_text_qos(struct reproduction *reproduction);
-void control_text_loops(struct reproduction *reproduction);
-void control_text_loop_peers(struct reproduction *reproduction);
-void control_text_loop_bound(struct reproduction *reproduction);
-void control_text_loop_bound_reasons(struct reproduction *reproduction);
-void control_text_loop_epochs_reasons(struct reproduction *reproduction);
-void control_text_loop_epochs(struct reproduction *reproduction);
-void control_text_placement(struct reproduction *reproduction);
-void control_text_nvmm(struct reproduction *reproduction);
-
 #endif

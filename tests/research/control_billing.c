@@ -75,11 +75,11 @@ int control_table_billing(struct reproduction *r)
     double error = 0, n = 0;
     int err = 0;
 
-    fputs("\n## Billing (section 7.4)\n\n"
-          "Time over the time alone: what is billed by CPU time, and by "
-          "`control_billable_seconds` with the cycles\nthat the node's shadow clocks call "
-          "interference (64 sampled sets). 1 is right.\n\n"
-          "| application | beside | by CPU time | by estimate |\n|---|---|---|---|\n",
+    fputs("\n"
+          "## Billing (section 7.4)\n"
+          "\n"
+          "| application | beside | by CPU time | by estimate |\n"
+          "|---|---|---|---|\n",
           r->out);
     for (unsigned w = 0; !err && w < workloads; w++) {
         struct node node = {0};
@@ -211,13 +211,11 @@ int control_table_placement(struct reproduction *r)
     int err = 0;
 
     fputs(
-        "\n## Whom to move (section 7.5)\n\n"
-        "Two nodes of four cores. On the first run four applications, two of high intensity, which "
-        "are best effort;\non the second two protected ones. Where admission control holds the "
-        "first and not the second, the\ncandidate moves: the best-effort application that misses "
-        "most. Greatest slowdowns of protected ones:\n\n"
-        "| first | second | who moves | first, after | second, after | greatest of both, change "
-        "|\n|---|---|---|---|---|---|\n",
+        "\n"
+        "## Whom to move (section 7.5)\n"
+        "\n"
+        "| first | second | who moves | first, after | second, after | greatest of both, change |\n"
+        "|---|---|---|---|---|---|\n",
         r->out);
     for (unsigned pair = 0; !err && pair < pairs; pair++)
         err = add_pair(r, &alone, pair + FIRST_PAIR, &tally);
@@ -230,7 +228,6 @@ int control_table_placement(struct reproduction *r)
             "\nThe greatest slowdown of both nodes fell in %u of %u moves, from %.2f to %.2f in "
             "the mean.\n",
             tally.fell, tally.held, tally.before / tally.held, tally.after / tally.held);
-    control_text_placement(r);
     expect_that(r, tally.held > 0, "a node is held");
     expect_that(r, tally.after < tally.before, "moving the candidate helps: %.2f, %.2f",
                 tally.before, tally.after);

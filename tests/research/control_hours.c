@@ -29,28 +29,14 @@ static void put_node(struct reproduction *r, const struct hours_node *node)
 
 int control_table_hours(struct reproduction *r)
 {
-    fputs("\n## Six hours of it\n\nA second is a window. What a read takes is a function of the "
-          "cores "
-          "that best effort uses, and is made up; what\nlies between the latency and the quota is "
-          "the "
-          "code that ships: policy, enforcer, guard and journal. Theta is 125 ns,\n100 ns are "
-          "normal, "
-          "the base is one core of six (of 120 + x q ns: a tenth of one), a step half of one (a "
-          "tenth). "
-          "Could:\nat so many cores the latency is theta, or there are no more.\n\n"
+    fputs("\n"
+          "## Six hours of it\n"
+          "\n"
           "| node | could | quota | cores, mean | windows over, % | without the noise, % | "
-          "latency, ns | "
-          "cuts | futile |\n|---|---|---|---|---|---|---|---|---|\n",
+          "latency, ns | cuts | futile |\n"
+          "|---|---|---|---|---|---|---|---|---|\n",
           r->out);
     for (size_t i = 0; i < hours_nodes_n; i++)
         put_node(r, &hours_nodes[i]);
-    fputs("\n"
-          "The defaults leave best effort at least 60 % of what the node bears, and beside what is "
-          "over at the base less than\n"
-          "1 % of windows over theta. Where the latency is over theta at the base, and worse "
-          "without it, best effort stays there\n"
-          "(120 + 100 q ns); where cutting changes nothing it keeps 95 % and more. Latencies of "
-          "real nodes may look otherwise.\n",
-          r->out);
     return 0;
 }

@@ -158,13 +158,11 @@ int control_table_bound(struct reproduction *r)
     struct control_alone alone = {0};
     int err = 0;
 
-    control_text_loop_bound(r);
     for (int m = 0; !err && m < MIXES; m++)
         err = run_mix(r, &alone, mixes[m], of[m]);
     control_alone_release(&alone);
     if (err)
         return err;
-    control_text_loop_bound_reasons(r);
     expect_bound(r, of);
     return 0;
 }
@@ -265,13 +263,15 @@ int control_table_epochs(struct reproduction *r)
     struct control_alone alone = {0};
     int err = 0;
 
-    control_text_loop_epochs(r);
+    fputs("\n"
+          "| protected | beside | slowdown | by `epochs` | work that the others lose, % | by "
+          "`epochs` of short seconds | work that they lose in ASM's epochs, % |\n"
+          "|---|---|---|---|---|---|---|\n",
+          r->out);
     for (size_t i = 0; !err && i < (r->reduced ? 1 : TARGETS); i++) {
         err = run_target(r, &alone, targets[i]);
         fprintf(stderr, "epochs of %s: done\n", targets[i][0]);
     }
     control_alone_release(&alone);
-    if (!err)
-        control_text_loop_epochs_reasons(r);
     return err;
 }

@@ -122,13 +122,10 @@ static int run_workload(struct reproduction *r, struct control_alone *alone, uns
 
 static void put_peers(struct reproduction *r, const struct peers of[ARMS], unsigned n)
 {
-    fprintf(
-        r->out,
-        "\n%u workloads of %d cores, %d million cycles of which the second half counts; ± the "
-        "standard error:\n\n"
-        "| scheme | greatest slowdown | harmonic speedup | who is slowest with nobody, time, %% "
-        "| the others', %% | changes |\n|---|---|---|---|---|---|\n",
-        n, LOOP_CORES, r->reduced ? FEW_TICKS / 2 : TICKS);
+    fprintf(r->out, "\n"
+                    "| scheme | greatest slowdown | harmonic speedup | who is slowest with nobody, "
+                    "time, %% | the others', %% | changes |\n"
+                    "|---|---|---|---|---|---|\n");
     for (int i = 0; i < ARMS; i++) {
         const struct peers *p = &of[i];
 
@@ -181,9 +178,8 @@ int control_table_peers(struct reproduction *r)
     control_alone_release(&alone);
     if (err)
         return err;
-    control_text_loops(r);
+    fputs("\n## Ways, bandwidth and epochs by the governor\n", r->out);
     put_peers(r, of, n);
-    control_text_loop_peers(r);
     expect_peers(r, of);
     return 0;
 }

@@ -136,7 +136,8 @@ static void put_quanta(struct reproduction *r, const struct qos_run *run)
 
 static void put_all_quanta(struct reproduction *r, const struct qos_run *runs, size_t n)
 {
-    fprintf(r->out, "\n%s by quantum:\n\n| bound |", target);
+    fprintf(r->out, "\n"
+                    "| bound |");
     for (unsigned q = 1; q < runs->quanta; q++)
         fprintf(r->out, " %u |", q + 1);
     fputs("\n|---|", r->out);
@@ -159,7 +160,10 @@ static int put_stays(struct reproduction *r, struct control_alone *alone, unsign
     }
     if (err)
         return err;
-    fprintf(r->out, "\nWith ways that stay, from the eighth quantum on:\n\n| %s's ways |", target);
+    fprintf(r->out,
+            "\n"
+            "| %s's ways |",
+            target);
     for (size_t i = 0; i < STAYS; i++)
         fprintf(r->out, " %u |", stays[i]);
     fputs("\n|---|---|---|---|---|---|---|---|\n| slowdown |", r->out);
@@ -205,14 +209,13 @@ static int put_runs(struct reproduction *r, struct control_alone *alone, unsigne
         err = run(r, alone, mega_cycles, &runs[i]);
     if (err)
         return err;
-    fprintf(
-        r->out,
-        "\n## A bound for one application (section 7.3)\n\n"
-        "The target is %s; slowdowns from the third quantum on, over %u million cycles; its own "
-        "and its ways from the\neighth on, too.\n\n"
-        "| scheme | %s | %s | %s | %s | %s from the eighth on | its ways |\n"
-        "|---|---|---|---|---|---|---|\n",
-        target, mega_cycles, target, others[0], others[1], others[2], target);
+    fprintf(r->out,
+            "\n"
+            "## A bound for one application (section 7.3)\n"
+            "\n"
+            "| scheme | %s | %s | %s | %s | %s from the eighth on | its ways |\n"
+            "|---|---|---|---|---|---|---|\n",
+            target, others[0], others[1], others[2], target);
     for (size_t i = 0; i < n; i++)
         put_run(r, &runs[i]);
     if (!r->reduced)
@@ -231,8 +234,6 @@ int control_table_qos(struct reproduction *r)
     if (!err && !r->reduced)
         err = put_stays(r, &alone, mega_cycles);
     control_alone_release(&alone);
-    if (!err && !r->reduced)
-        control_text_qos(r);
     return err;
 }
 

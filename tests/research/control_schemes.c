@@ -196,13 +196,11 @@ int control_table_schemes(struct reproduction *r)
     struct scheme_result(*results)[CONTROL_SCHEMES] = calloc(MACHINES, sizeof(*results));
     int err = -ENOMEM;
 
-    control_text_schemes(r);
+    fputs("\n## Ways and epochs (Subramanian 2015, sections 7.1 and 7.2)\n", r->out);
     if (results)
         err = run_machines(r, r->reduced ? &reduced_machine : machines, r->reduced ? 1 : MACHINES,
                            results);
     free(results);
-    if (!err)
-        control_text_schemes_reasons(r);
     return err;
 }
 

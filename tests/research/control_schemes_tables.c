@@ -159,14 +159,10 @@ static void put_comparison(FILE *out, const struct percentages *paper,
 void scheme_put_comparisons(struct reproduction *r, const struct scheme_machine *machines, size_t n,
                             struct scheme_result results[][CONTROL_SCHEMES])
 {
-    fprintf(r->out,
-            "\nDifferences in percent, ± the standard error by the jackknife over the workloads, "
-            "which are the same for both\nschemes; less is better but for performance. A deviation "
-            "of fewer than %d workloads is not told:\n\n"
-            "| scheme | against | cores, channels | unfairness: paper | ours | after the first "
-            "quantum | its deviation: paper | ours | performance: paper | ours |\n"
-            "|---|---|---|---|---|---|---|---|---|---|\n",
-            DEVIATION_WORKLOADS);
+    fprintf(r->out, "\n"
+                    "| scheme | against | cores, channels | unfairness: paper | ours | after the "
+                    "first quantum | its deviation: paper | ours | performance: paper | ours |\n"
+                    "|---|---|---|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < COMPARISONS; i++)
         for (size_t m = 0; m < n; m++) {
             struct percentages paper = paper_of(comparisons[i].paper, &machines[m]);

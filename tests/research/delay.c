@@ -110,43 +110,9 @@ static double write_errors(struct reproduction *r, const char *name, const doubl
 
 static void write_head(struct reproduction *r)
 {
-    fprintf(
-        r->out,
-        "# NOPs instead of slow memory: Akiyama 2017, table II\n"
-        "\n"
-        "Made by `tests/simnode/reproduce delay%s`.\n"
-        "\n"
-        "The paper runs a program that memory bandwidth limits (matrix times vector) natively\n"
-        "on one machine, and under an emulator on another, where memory is never short: there,\n"
-        "NOPs after each access imitate the shortage. For n threads it chose, by hand,\n"
-        "(n - 2) 4 of them. Speed-up over one thread:\n"
-        "\n"
-        "| threads | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | mean, worst |\n"
-        "|---|---|---|---|---|---|---|---|---|---|\n",
-        r->reduced ? " --reduced" : "");
-}
-
-static void write_tail(struct reproduction *r)
-{
-    fprintf(
-        r->out,
-        "\n"
-        "Both machines are models (README.md), no silicon. *Native*: 18 cores at 2.3 GHz, four\n"
-        "channels at 1.0665 GHz, %d instructions a line of eight numbers, a prefetcher.\n"
-        "*Emulating*: two times four cores at 1.8 GHz; a number takes %d instructions and the\n"
-        "NOPs. The %d were chosen so that the native row comes near the paper's, and the %d\n"
-        "from the paper's emulated row: it is n / (1 + d / %d) for d NOPs, to within 0.05.\n"
-        "Means of %d draws of where the streams begin.\n"
-        "\n"
-        "*Ours*: the number of NOPs is not chosen but computed from the native row,\n"
-        "d = %d (n / speed-up - 1), rounded. The paper leaves that open: it needs to know what\n"
-        "the program loses, which is what the exporter measures.\n"
-        "\n"
-        "A NOP is an instruction here, too: it takes a slot of the core's width, and a core that\n"
-        "waits for memory executes it for nothing. That is why this works only where the\n"
-        "emulator keeps the core busy; `tests/delay` inserts time instead.\n",
-        NATIVE_INSTRUCTIONS, EMULATED_NOPS, NATIVE_INSTRUCTIONS, EMULATED_NOPS, EMULATED_NOPS,
-        SEEDS, EMULATED_NOPS);
+    fputs("| threads | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | mean, worst |\n"
+          "|---|---|---|---|---|---|---|---|---|---|\n",
+          r->out);
 }
 
 int reproduce_delay(struct reproduction *r)
@@ -185,6 +151,5 @@ int reproduce_delay(struct reproduction *r)
     expect_that(r, worst < 6 + by_chance, "the native row is like the paper's: %.2f", worst);
     worst = write_errors(r, "simulated against paper: emulated", emulated_row, paper_emulated);
     expect_that(r, worst < 3, "so is the emulated row: %.2f", worst);
-    write_tail(r);
     return 0;
 }

@@ -74,23 +74,6 @@ static int table_2(struct reproduction *r)
             m.mean.dram_bytes_per_second / 1e9, rows[i].mlc_ns, rows[i].estimate_ns,
             error_percent(rows[i].estimate_ns, rows[i].mlc_ns));
     }
-    fprintf(r->out,
-            "\n"
-            "The idle latencies agree with the paper's because the machine's fixed delays were\n"
-            "chosen so, and the load's intensity was chosen to come near the paper's 131 ns. The\n"
-            "latency with a throttled load was not chosen. It is lower than the paper's: here the\n"
-            "throttle is exact, 10 %% of the peak for reads; on silicon it is a coarse delay.\n"
-            "With all effects off, the core estimate has no error left: this checks\n"
-            "the pipeline, not the method. The controller's estimate leaves out caches, mesh and\n"
-            "interconnect, and mixes the requests of all programs: it is too low everywhere, and\n"
-            "most where a read crosses the interconnect. It is closest for PMM, where the queue\n"
-            "holds a read until it is served.\n"
-            "\n"
-            "Under load the truth depends on where the streams lie against each other in the\n"
-            "banks: since threads have addresses as programs do, and copies of a stream start\n"
-            "where their seeds say, loaded rows here and below differ by up to 2 %% from the\n"
-            "tables before, and the errors of the core estimate by at most 0.12 points.\n"
-            "\n");
     check_configurations(r, means);
     return 0;
 }
@@ -142,15 +125,6 @@ static int frequencies(struct reproduction *r)
     }
     expect_that(r, error_percent(w[3].core_ns, w[3].truth_ns) < -1.5,
                 "a constant found at one frequency is too low at a higher one");
-    fprintf(r->out,
-            "\n"
-            "Nanoseconds show the truth, that the higher frequency is a little faster; cycles\n"
-            "show the reverse. Where all 44 cycles of the cache path run at the core's clock,\n"
-            "the gain is larger than the paper's and the estimate exact. Where the last-level\n"
-            "cache has a clock of its own, as real ones do, the truth gains about as little as\n"
-            "the paper's, and a constant in core cycles is too low at the higher frequency. The\n"
-            "paper's own errors, larger at 2.6 than at 2.1 GHz, look like this.\n"
-            "\n");
     return 0;
 }
 
@@ -194,15 +168,11 @@ static int dissection(struct reproduction *r)
     struct latency_window pinned, wandering;
     int err;
 
-    fprintf(r->out,
-            "## Section 6: pinned, and wandering over both sockets\n"
-            "\n"
-            "Eight threads whose memory is on the first socket. When they wander, they change\n"
-            "sockets every 1.62 windows, as the kernel's balancer may do.\n"
-            "\n"
-            "| run | truth ns, mean / maximum of windows | estimate ns, mean / maximum | reads "
-            "from the remote node | paper: estimate ns, mean / maximum |\n"
-            "|---|---|---|---|---|\n");
+    fprintf(r->out, "## Section 6: pinned, and wandering over both sockets\n"
+                    "\n"
+                    "| run | truth ns, mean / maximum of windows | estimate ns, mean / maximum | "
+                    "reads from the remote node | paper: estimate ns, mean / maximum |\n"
+                    "|---|---|---|---|---|\n");
     err = dissection_row(r, "pinned", 0, "89 / 149", &pinned);
     if (!err)
         err = dissection_row(r, "not pinned", 1.62, "156 / 261", &wandering);
@@ -212,12 +182,6 @@ static int dissection(struct reproduction *r)
                 "the exporter's latency shows it: %.1f %.1f", pinned.core_ns, wandering.core_ns);
     expect_that(r, pinned.loads_remote == 0 && wandering.loads_remote > 0,
                 "so do the loads by region");
-    fprintf(r->out,
-            "\n"
-            "The estimate follows the threads, and the two load counters show why. The\n"
-            "paper's difference is larger: its mean of 156 ns is above the 148.4 ns of an idle\n"
-            "remote read, so memory or interconnect were also loaded there; here they hardly are.\n"
-            "\n");
     return 0;
 }
 
@@ -226,26 +190,6 @@ int reproduce_latency(struct reproduction *r)
     static int (*const parts[])(struct reproduction *) = {
         table_2, latency_limitations, frequencies, latency_calibration, latency_uncore, dissection};
 
-    fprintf(r->out,
-            "# Memory latency from core counters, on a simulated node\n"
-            "\n"
-            "Made by `tests/simnode/reproduce latency%s`.\n"
-            "\n"
-            "**This shows the behaviour of the method and of the pipeline, not the accuracy of\n"
-            "silicon.** The node is a model (README.md beside this file); its counters count\n"
-            "what the model does, and its truth is the time from a load's address being known\n"
-            "to its value being usable, taken in the core and not from any counter. What the\n"
-            "model leaves out cannot show up as an error here.\n"
-            "\n"
-            "The machine is modelled on the paper's: two sockets of a Xeon Gold 6252 at 2.1\n"
-            "GHz, per socket five channels of DDR4-2933 and one Optane DIMM, c_cache = 44\n"
-            "cycles. The measured thread chases pointers through 256 MiB in the order of\n"
-            "addresses, as MLC's idle mode does; the load is twelve threads that stream through\n"
-            "memory with 30 %% stores. %u windows of %.2f ms after %u that fill the caches;\n"
-            "values are means over windows.\n"
-            "\n",
-            r->reduced ? " --reduced" : "", latency_windows(r),
-            (r->reduced ? REDUCED_TICK_CYCLES : TICK_CYCLES) / 2.1e6, latency_warm_up(r));
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         int err = parts[i](r);
 

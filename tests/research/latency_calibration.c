@@ -73,28 +73,16 @@ int latency_calibration(struct reproduction *r)
         {"44 cycles, all effects on", LATENCY_EFFECTS_MACHINE, 44, true},
     };
 
-    fprintf(
-        r->out,
-        "## Calibration of c_cache\n"
-        "\n"
-        "The probe's first window on the idle machine, its own latency known, gives the\n"
-        "constant; it is then frozen. The errors are those of later windows: one idle, then under\n"
-        "load.\n"
-        "\n"
-        "| machine | true constant | calibrated | error, idle | error, loaded | error, loaded, "
-        "with the paper's 44 |\n"
-        "|---|---|---|---|---|---|\n");
+    fprintf(r->out, "## Calibration of c_cache\n"
+                    "\n"
+                    "| machine | true constant | calibrated | error, idle | error, loaded | error, "
+                    "loaded, with the paper's 44 |\n"
+                    "|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int err = calibrate_one(r, &cases[i]);
 
         if (err)
             return err;
     }
-    fprintf(r->out,
-            "\n"
-            "Calibration finds the constant, whatever its value and wherever the event begins to\n"
-            "count. It cannot know what load adds to the cache path: with all effects on, the\n"
-            "estimate of the loaded windows lacks that part.\n"
-            "\n");
     return 0;
 }

@@ -102,46 +102,17 @@ int latency_limitations(struct reproduction *r)
 {
     double errors[LATENCY_EFFECTS + 2][2];
 
-    fprintf(r->out,
-            "## Section 7: the limitations, one by one and together\n"
-            "\n"
-            "Both targets run beside the load; prefetchers are off except for the application's,\n"
-            "and the last-level cache has a quarter of its size. *Chase* is the idle-latency\n"
-            "thread of table 2; *application* is one thread on each socket over 16 MiB that\n"
-            "they share, 4 KiB pages: random reads and stores, then a sweep that the prefetcher\n"
-            "follows.\n"
-            "\n"
-            "| effects on | chase: truth ns | estimate ns | error | application: truth ns | "
-            "estimate ns | error |\n"
-            "|---|---|---|---|---|---|---|\n");
+    fprintf(r->out, "## Section 7: the limitations, one by one and together\n"
+                    "\n"
+                    "| effects on | chase: truth ns | estimate ns | error | application: truth ns "
+                    "| estimate ns | error |\n"
+                    "|---|---|---|---|---|---|---|\n");
     for (int which = -1; which <= LATENCY_EFFECTS; which++) {
         int err = effects_row(r, which, errors[which + 1]);
 
         if (err)
             return err;
     }
-    fprintf(
-        r->out,
-        "\n"
-        "Why the sign is what it is:\n"
-        "\n"
-        "- `super_queue`: a read that waits for one of the 16 entries waits before anything\n"
-        "  counts it. Too low. A chase has one read at a time and never waits.\n"
-        "- `llc_busy`: a lookup that waits for a port makes the cache part longer than the\n"
-        "  constant, before the miss is known. Too low, for every program that shares the cache.\n"
-        "- `dirty_evictions`: a miss whose victim is dirty waits, while the controller's\n"
-        "  write queue is full, before it counts as a miss. Too low, and only under write\n"
-        "  pressure.\n"
-        "- `tlb`: a page walk comes before the caches are looked up. Too low by miss ratio\n"
-        "  times walk; nothing on huge pages.\n"
-        "- `remote_cache_hits`: reads that the other socket's cache serves are counted as\n"
-        "  memory reads; the truth is of those that memory served. Too low here, where a\n"
-        "  transfer between caches (two hops and a lookup) is faster than a loaded memory;\n"
-        "  beside an idle memory it could as well be too high.\n"
-        "- `prefetch_merging`: a demand read that joins a prefetch under way is counted\n"
-        "  from then on; the whole c_cache is added although most of the lookup was the\n"
-        "  prefetch's. Too high.\n"
-        "\n");
     check_effects(r, errors);
     return 0;
 }

@@ -91,11 +91,5 @@ int latency_uncore(struct reproduction *r)
     for (int i = 0; i < FREQUENCIES && !err; i++)
         err =
             show_frequency(r, &m.windows[(i + 1) * PER_FREQUENCY - 1], frequency_ghz[i], one, two);
-    fprintf(r->out,
-            "\n"
-            "The error ratio that the probe shows beside is 0 in both cases: its own frequency\n"
-            "does not change. The two cycles by which the table's 16 differ from the model's 18\n"
-            "are what is left.\n"
-            "\n");
     return err;
 }

@@ -161,30 +161,6 @@ static void expect_runs(struct reproduction *r, enum nvmm_loss loss, unsigned ou
                 loss == LOSS_BURSTS ? "bursts lost" : "nothing lost", outside, runs);
 }
 
-static void write_page_head(const struct reproduction *r)
-{
-    fprintf(r->out,
-            "# Use of persistent memory from samples: Schmidt 2022, chapter 5\n"
-            "\n"
-            "    tests/simnode/reproduce nvmm%s\n"
-            "\n"
-            "1 to 16 threads store to memory, nine tenths of it persistent, 32 bytes at a time, or "
-            "64 with\n"
-            "non-temporal stores. The node counts their stores; every period-th store of each "
-            "thread is a sample. A window is\n"
-            "0.2 ms. The thesis's periods are scaled down, to primes as well: what matters is the "
-            "number of samples, which\n"
-            "is %d in each run. Each line has %u runs with different seeds. Truth: the stores "
-            "themselves.\n"
-            "\n"
-            "*accesses* and *bytes*: the exporter's estimate, counts times the share of the "
-            "samples. The allowed error is\n"
-            "2 %% or three standard errors, whichever is larger. *by the period*: the thesis's "
-            "estimate, samples times period.\n"
-            "\n",
-            r->reduced ? " --reduced" : "", NVMM_SAMPLES, seeds_of(r));
-}
-
 static int write_points(struct reproduction *r, struct nvmm_outcomes *all, unsigned n)
 {
     static const char *const titles[] = {
@@ -233,10 +209,6 @@ static void write_correlated(struct reproduction *r, const struct nvmm_outcomes 
     fprintf(r->out, "\n"
                     "## Loss that depends on the medium\n"
                     "\n"
-                    "Every second sample of persistent memory is lost, by chance, and no other "
-                    "sample. The share is then a share of the\n"
-                    "remaining samples, and no estimate from samples can know that.\n"
-                    "\n"
                     "| writers | accesses: mean error %% | expected %% | by the period: mean %% |\n"
                     "|---|---|---|---|\n");
     for (size_t i = 0; i < COUNT(writers); i++) {
@@ -254,17 +226,12 @@ static int write_shares(struct reproduction *r, struct nvmm_outcomes *all, unsig
 {
     static const double shares[] = {0.5, 0.1};
 
-    fprintf(r->out,
-            "\n"
-            "## Smaller shares\n"
-            "\n"
-            "Four writers, period %u. The standard error is the expected one for this number of "
-            "samples.\n"
-            "\n"
-            "| share in NVMM | root mean square error %% | standard error %% | worst seed %% | "
-            "beyond three of them | mean %% |\n"
-            "|---|---|---|---|---|---|\n",
-            nvmm_periods[0]);
+    fprintf(r->out, "\n"
+                    "## Smaller shares\n"
+                    "\n"
+                    "| share in NVMM | root mean square error %% | standard error %% | worst seed "
+                    "%% | beyond three of them | mean %% |\n"
+                    "|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < COUNT(shares); i++) {
         fprintf(stderr, "a share of %g\n", shares[i]);
         int err = run_seeds(r, 4, shares[i], n, all);
@@ -286,7 +253,6 @@ int reproduce_nvmm(struct reproduction *r)
 
     if (!all)
         return -ENOMEM;
-    write_page_head(r);
     int err = write_points(r, all, n);
     if (!err) {
         write_correlated(r, all, n);

@@ -106,14 +106,10 @@ static void write_comparison(struct reproduction *r, const struct placement_set 
 {
     static const double in_flight[] = {12, 24, 32};
 
-    fprintf(r->out,
-            "\n"
-            "On all programs of this page: mean and worst error, and how many cases the\n"
-            "bound makes better or worse by more than a point.\n"
-            "\n"
-            "| programs | serial reads | with all lines, 16 at a time | better | worse | 12 "
-            "| 24 | 32 |\n"
-            "|---|---|---|---|---|---|---|---|\n");
+    fprintf(r->out, "\n"
+                    "| programs | serial reads | with all lines, 16 at a time | better | worse | "
+                    "12 | 24 | 32 |\n"
+                    "|---|---|---|---|---|---|---|---|\n");
     for (int i = 0; i < PLACEMENT_SETS; i++) {
         struct comparison c = {0};
 
@@ -136,18 +132,9 @@ static void write_comparison(struct reproduction *r, const struct placement_set 
 
 void placement_lines(struct reproduction *r, const struct placement_set *sets)
 {
-    fprintf(
-        r->out,
-        "\n"
-        "## Blind spots, and a bound from all lines\n"
-        "\n"
-        "Serial reads are demand reads. What is stored or prefetched waits for memory, too, but\n"
-        "in nothing that they count: there the prediction is a lower bound, and a bad one.\n"
-        "*With all lines*: the larger of it and of what Little's law leaves,\n"
-        "lines x (latency now + difference) / 16, with the lines that missed the last-level\n"
-        "cache for whatever reason (group `traffic`) and the 16 that this machine's cores have\n"
-        "on their way at a time. Latency now is the smallest of the chase's, of the demand\n"
-        "reads' own, and of that at which so many lines take the time that they took.\n");
+    fprintf(r->out, "\n"
+                    "## Blind spots, and a bound from all lines\n"
+                    "\n");
     write_blind_set(r, &sets[WRITERS], "Without a prefetcher:");
     write_blind_set(r, &sets[WRITERS_PREFETCHING], "With one (degree 2):");
     check_memset(r, &sets[WRITERS]);

@@ -118,17 +118,9 @@ static void check_fft_of_the_paper(struct reproduction *r)
 
 static void write_table_head(struct reproduction *r)
 {
-    fprintf(
-        r->out,
-        "## The paper's table\n"
-        "\n"
-        "Serrano's machine, memory of constant latency. The first %.1f million instructions of\n"
-        "each kernel, from empty caches, with its 4 KiB pages spread over own memory, the\n"
-        "board's other and the other board's. Equation 4 with the three samples (100/0/0,\n"
-        "0/100/0, 0/0/100); errors in per cent of the cycles.\n"
-        "\n"
-        "| kernel | |",
-        (double)instructions(r) / 1e6);
+    fprintf(r->out, "## The paper's table\n"
+                    "\n"
+                    "| kernel | |");
     for (int i = 0; i < DISTRIBUTIONS; i++)
         fprintf(r->out, " %.0f/%.0f/%.0f |", 100 * distributions[i][0], 100 * distributions[i][1],
                 100 * distributions[i][2]);
@@ -194,15 +186,11 @@ static void write_machine_errors(struct reproduction *r, const struct placement_
 
 static void write_errors_head(struct reproduction *r)
 {
-    fprintf(r->out,
-            "\n"
-            "## Its two errors\n"
-            "\n"
-            "Five kernels, the five mixed distributions: mean and worst error, and how many are\n"
-            "below 0.5 %%.\n"
-            "\n"
-            "| memory, L2 | f: shares of pages | f: shares of reads, counted |\n"
-            "|---|---|---|\n");
+    fprintf(r->out, "\n"
+                    "## Its two errors\n"
+                    "\n"
+                    "| memory, L2 | f: shares of pages | f: shares of reads, counted |\n"
+                    "|---|---|---|\n");
 }
 
 int placement_regions(struct reproduction *r)

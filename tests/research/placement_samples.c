@@ -49,20 +49,12 @@ int placement_in_order_samples(struct reproduction *r)
     static const char *const names[2] = {"generators", "kernels"};
     struct placement_errors all = {0};
 
-    fprintf(
-        r->out,
-        "\n"
-        "## One sample, in order\n"
-        "\n"
-        "Only the run in the own memory is known; predicted is the run on the other board, four\n"
-        "times as far. Mean and worst error of the cycles. *Affine* also knows the run in the\n"
-        "board's other memory. %u generators that only read, and the five kernels, which also\n"
-        "write.\n"
-        "\n"
-        "| memory | programs | stalls in proportion to latency | affine in latency | **serial "
-        "reads x difference of latency** |\n"
-        "|---|---|---|---|---|\n",
-        8);
+    fprintf(r->out, "\n"
+                    "## One sample, in order\n"
+                    "\n"
+                    "| memory | programs | stalls in proportion to latency | affine in latency | "
+                    "**serial reads x difference of latency** |\n"
+                    "|---|---|---|---|---|\n");
     for (int i = 0; i < 4; i += 2) {
         struct placement_latencies l;
         int err = placement_latencies(&serrano_machines[i], &l);
@@ -183,10 +175,8 @@ void placement_samples(struct reproduction *r, const struct placement_set *sets)
     write_rows(r, "Not seen before either was settled, with the same caches:", &sets[FRESH]);
     write_rows(r, "Of the kind that the form was chosen on:", &sets[GENERATORS]);
     fprintf(r->out, "\n"
-                    "Mean and worst error, both distances:\n"
-                    "\n"
-                    "| programs | active / latency | stalls / latency | serial reads, whether "
-                    "or not they fit into the time | **serial reads** |\n"
+                    "| programs | active / latency | stalls / latency | serial reads, whether or "
+                    "not they fit into the time | **serial reads** |\n"
                     "|---|---|---|---|---|\n");
     for (int i = 0; i < WRITERS; i++) {
         add_errors(&sets[i], errors[i]);
@@ -208,15 +198,11 @@ void placement_samples(struct reproduction *r, const struct placement_set *sets)
 
 void placement_returns(struct reproduction *r, const struct placement_set *sets)
 {
-    fprintf(r->out,
-            "\n"
-            "## From far to near, out of order\n"
-            "\n"
-            "The same programs and runs the other way round: from one with far memory the\n"
-            "gain of having all of it near is predicted. Mean and worst error of the time.\n"
-            "\n"
-            "| programs | from remote | from far |\n"
-            "|---|---|---|\n");
+    fprintf(r->out, "\n"
+                    "## From far to near, out of order\n"
+                    "\n"
+                    "| programs | from remote | from far |\n"
+                    "|---|---|---|\n");
     for (int i = HELD_OUT; i <= FRESH; i++) {
         struct placement_errors errors[PLACES] = {{0}};
 
@@ -234,10 +220,6 @@ void placement_returns(struct reproduction *r, const struct placement_set *sets)
                         "%s, back from place %d: mean %.2f, worst %.2f %%", sets[i].name, place,
                         placement_mean_error(&errors[place]), errors[place].worst_signed);
     }
-    fprintf(r->out,
-            "\n"
-            "Gains are rather too small. The sweep of open rows gains more than the ratio of\n"
-            "the latencies, which is the most that is predicted.\n");
 }
 
 /* --- a part of the pages --- */

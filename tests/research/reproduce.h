@@ -1,5 +1,6 @@
 /*
- * Reproductions of the papers' experiments on the simulated node: pages of tables in Markdown.
+ * Reproductions of the papers' experiments on the simulated node: tables in Markdown, and what is
+ * computed beside them. What they mean is said in the pages, tests/simnode/RESULTS-*.md.
  */
 #ifndef IE_SIMNODE_REPRODUCTIONS_REPRODUCE_H
 #define IE_SIMNODE_REPRODUCTIONS_REPRODUCE_H

@@ -293,105 +293,6 @@ static int show_prefetcher(struct reproduction *r)
 
 /* --- the page --- */
 
-static void head(struct reproduction *r, const struct slow_variant *variant, unsigned workloads)
-{
-    fprintf(r->out,
-            "# Beyond the Application Slowdown Model, on a simulated node\n\n"
-            "Made by `tests/simnode/reproduce shadow%s`.\n\n"
-            "**This shows how the models behave on a modelled machine with synthetic applications, "
-            "not how\naccurate they are on silicon or on SPEC.** Machine, applications, classes "
-            "and the meaning of an error are those of\nRESULTS-slowdown.md: %u workloads of %u "
-            "cores, %u million cycles each, seed %u; Q = 5 million, E = 10,000 cycles.\n",
-            r->reduced ? " --reduced" : "", workloads, variant->cores, variant->mega_cycles,
-            r->seed);
-}
-
-static void explain(struct reproduction *r)
-{
-    fputs("\n"
-          "## How to read the tables of terms\n"
-          "\n"
-          "- Errors are ASM's, with one term replaced. Counts: misses that the same instructions "
-          "have alone. Excess: the\n"
-          "  difference of two shadow clocks, one that undoes evictions and one that does not. "
-          "Queueing: the remaining difference\n"
-          "  to the true time alone. Both: the true time, so that the remaining error is that of "
-          "the accesses.\n"
-          "- Terms are in percent of the application's own epochs' cycles: the model's value and "
-          "the true value. Then cycles of a\n"
-          "  miss that began in the epoch and is no contention miss, and of a miss alone; accesses "
-          "per instruction in epochs\n"
-          "  divided by those in the quantum; prefetches that memory served per demand miss (only: "
-          "there was no demand miss).\n"
-          "- An error over 20 % in a column of one true term is no contradiction: if two terms are "
-          "wrong in opposite\n"
-          "  directions, correcting one exposes the other.\n"
-          "\n"
-          "## What is wrong with ASM's terms, and when\n"
-          "\n"
-          "- The counts of contention misses are right: with the true ones the error is the same.\n"
-          "- Cache-sensitive applications: excess and queueing together subtract 46 % of the "
-          "epochs' cycles instead of\n"
-          "  39 %, because the excess charges each contention miss with all the cycles in which it "
-          "is outstanding, and the\n"
-          "  window hides a part of them. The division of the 39 is a convention: here the time "
-          "that slow memory adds to contention\n"
-          "  misses is queueing; in ASM it is excess. Hence correcting one of the two exposes the "
-          "other.\n"
-          "- One sequential stream (`drip`, `scan`, `quantum`): all of the error is in the "
-          "queueing term. Its true value is two to\n"
-          "  three times as large. In its epochs a miss of `quantum` still takes 1.6 times as long "
-          "as alone: between its\n"
-          "  reads, the controller serves others and closes its row, and the counter stops when "
-          "the first command to open it again\n"
-          "  is its own. With the true term its error is 0.1 %. That explains `quantum`.\n"
-          "- Several streams (`wave`, `lattice`, `fluid`), many writes (`fourier`): the queueing "
-          "term should be negative. In\n"
-          "  epochs their misses are faster than alone, presumably because their own requests "
-          "obstruct each other less after the\n"
-          "  time outside. The cause was not examined. ASM subtracts more instead.\n"
-          "- With the prefetcher: the queueing term sees prefetches wait and divides by demand "
-          "misses. Where there are\n"
-          "  thousands of prefetches for one such miss, it is many times the epochs. For `quantum` "
-          "even the true time does not\n"
-          "  help: per instruction its epochs have 0.43 times the accesses of the quantum, because "
-          "a demand read that joins a\n"
-          "  prefetch on its way is not an access. The two rates that ASM divides then measure "
-          "different things.\n"
-          "\n"
-          "## What the numbers rest on\n"
-          "\n"
-          "- The model was developed on seed 404 (10 workloads of 50 million cycles; with the "
-          "prefetcher, 8 of them and 6 of\n"
-          "  seed 405) and was not changed after its first run on another seed. Nothing is fitted; "
-          "only sizes were chosen:\n"
-          "  16 sampled misses for the share of contention, 32 slots of bus and activates, 256 "
-          "prefetched lines.\n"
-          "- **It knows more than it could know on a real machine.** Its core and its controller "
-          "follow the simulator's own rules\n"
-          "  and timing, so that it avoids the errors of a model of a real core and controller. A "
-          "controller that\n"
-          "  assumes times longer by a tenth costs four points (table above). On silicon, such "
-          "errors are larger.\n"
-          "- Other machines were run on few workloads; 16 cores and 1 MiB were not.\n"
-          "- The memory part needs the most detail: with a fixed latency for every read, the model "
-          "is worse than ASM. Without its own\n"
-          "  writes, the error doubles. Writes are also its weakest point (`lattice`, `fluid`): "
-          "its controller drains them\n"
-          "  by a simpler rule than the real one.\n"
-          "- With 64 sets, chance decides which misses count as contention: the most slowed "
-          "quartile, with few misses of its own\n"
-          "  among many contention misses, is the least certain one.\n"
-          "- It needs no epochs. Epochs cost what they measure: the same workloads are slowed down "
-          "much more with them than\n"
-          "  without (table above), since the controller serves no other application while a "
-          "preferred read waits.\n"
-          "- Hardware, roughly: 16 bits for each entry of the window and the store buffer, 1 KiB "
-          "for prefetched lines, 0.3 KiB\n"
-          "  for each application and channel; the tags are ASM's.\n",
-          r->out);
-}
-
 int reproduce_shadow(struct reproduction *r)
 {
     struct slow_variant variant = base;
@@ -399,7 +300,6 @@ int reproduce_shadow(struct reproduction *r)
 
     if (r->reduced)
         variant.mega_cycles = 30;
-    head(r, &variant, workloads);
 
     int err = show_main(r, &variant, workloads);
 
@@ -407,7 +307,5 @@ int reproduce_shadow(struct reproduction *r)
         err = show_others(r);
     if (!err && !r->reduced)
         err = show_prefetcher(r);
-    if (!err && !r->reduced)
-        explain(r);
     return err;
 }

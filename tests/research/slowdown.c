@@ -20,14 +20,11 @@ static void table_apps(struct reproduction *r, struct slow_range range,
     static const char *const intensities[] = {"low", "medium", "high"};
     static const char *const sensitivities[] = {"low", "high"};
 
-    fprintf(r->out,
-            "\n### Applications, alone\n\n"
-            "Misses per 1000 instructions (MPKI): medium from %.0f, high from %.0f. "
-            "Cache sensitivity: time of\nthe same instructions with a quarter of the "
-            "cache's ways over that with all of them; high from %.2f.\n\n"
-            "| application | intensity | MPKI | sensitivity | time at a quarter |\n"
-            "|---|---|---|---|---|\n",
-            MPKI_MEDIUM, MPKI_HIGH, SENSITIVE);
+    fprintf(r->out, "\n"
+                    "### Applications, alone\n"
+                    "\n"
+                    "| application | intensity | MPKI | sensitivity | time at a quarter |\n"
+                    "|---|---|---|---|---|\n");
     for (size_t i = range.first; i < range.first + range.n; i++) {
         const struct slow_app *app = &slow_apps[i];
         uint64_t done = quarter[i].instructions[steps - 1];
@@ -207,25 +204,6 @@ static int show_q_and_e(struct reproduction *r)
 
 /* --- the page --- */
 
-static void head(struct reproduction *r, const struct slow_variant *variant, unsigned workloads)
-{
-    fprintf(r->out,
-            "# Slowdown estimates, on a simulated node\n"
-            "\n"
-            "Made by `tests/simnode/reproduce slowdown%s`.\n"
-            "\n"
-            "**This shows how the models behave on a modelled machine with synthetic applications, "
-            "not how\n"
-            "accurate they are on silicon or on SPEC.** %u workloads of %u cores, %u million "
-            "cycles each, seed %u; 2 MiB\n"
-            "of last-level cache, DDR3-1333, Q = 5 million, E = 10,000 cycles. Error: |estimate - "
-            "actual| / actual, unclamped,\n"
-            "mean over an instance's quanta; actual: the quantum's cycles divided by those that "
-            "the same instructions take alone.\n",
-            r->reduced ? " --reduced" : "", workloads, variant->cores, variant->mega_cycles,
-            r->seed);
-}
-
 static void target(struct reproduction *r, const char *name, double found, bool at_most,
                    double bound, const char *unit)
 {
@@ -332,11 +310,8 @@ static int show_bursts(struct reproduction *r, const struct slow_variant *varian
                passive = slow_mean_error(&set, SLOW_PASSIVE);
 
         fprintf(r->out,
-                "\n## Applications with bursts, %zu instances\n\n"
-                "Bursts of hundreds to thousands of instructions that read memory, between long "
-                "stretches in the core's own\ncaches: the load of real, light programs. %u "
-                "workloads. Mean actual slowdown: %.2f.\n\n",
-                set.n, set.workloads, one.actual);
+                "\n## Applications with bursts, %zu instances\n\nMean actual slowdown: %.2f.\n\n",
+                set.n, one.actual);
         slow_table_models(r, &set, &burst_columns);
         slow_table_distribution(r, &set, &burst_columns);
         slow_tables_by_class(r, &set, &burst_columns);
@@ -350,76 +325,6 @@ static int show_bursts(struct reproduction *r, const struct slow_variant *varian
     return err ? err : show_apps(r, &bursts);
 }
 
-static void explain(struct reproduction *r)
-{
-    fputs(
-        "\n"
-        "## What the numbers rest on, and their explanation\n"
-        "\n"
-        "- ASM and MISE are judged on runs with epochs. The others need no epochs and are judged "
-        "on runs of the same\n"
-        "  workloads without them, which any machine of today can do. Each is compared with its "
-        "own run's truth.\n"
-        "- passive gets the values that it would learn from calm windows: latency and miss ratio "
-        "of the second half of the\n"
-        "  application's alone run, and 20 cycles for a hit. A real node knows them less well.\n"
-        "- FST and PTCA are reconstructed from the requests' time stamps "
-        "(research/slowdown_delays.c): delays by others\n"
-        "  at bus, bank and row buffer, and contention misses found by tags (FST's pollution "
-        "filter as if it were exact).\n"
-        "  They implement the published ideas, not every counter of their hardware. Both count the "
-        "whole time of a\n"
-        "  contention miss, FST even though other accesses of the application continue meanwhile: "
-        "hence they overestimate\n"
-        "  applications that are sensitive to the cache. PTCA with 64 sets multiplies the delays "
-        "of a few requests by 32;\n"
-        "  if nearly all of the time is interference, that leaves a denominator near or below 0.\n"
-        "- The order is the paper's: ASM, MISE, then with all tags PTCA before FST, with sampled "
-        "ones FST before PTCA.\n"
-        "- The workloads are hard: a high mean slowdown, the largest above 20. ASM's error grows "
-        "with the slowdown; in the\n"
-        "  least slowed quartile it is within the target.\n"
-        "- Where ASM is too high (cache-sensitive applications): the excess of contention misses "
-        "is most of the epochs'\n"
-        "  cycles (83 % for `index` beside `simplex`, `deal` and `colour`), and the rest is the "
-        "divisor: an error of 3 % in the\n"
-        "  excess is one of 15 % in the slowdown. The excess is too large, because it charges each "
-        "contention miss with\n"
-        "  all the cycles in which it is outstanding, though the core goes on until its window is "
-        "full. With a window of\n"
-        "  16 instructions most of that error is gone (table above).\n"
-        "- Where ASM is too low (one sequential stream): alone, nearly all of its reads hit the "
-        "open row. Highest priority\n"
-        "  does not bring that back: whenever none of its requests waits, others are served and "
-        "close its row, so that in its\n"
-        "  epochs a miss of `quantum` takes 68 cycles, alone 44. The queueing term adds back some "
-        "of it, not all. If rows\n"
-        "  are closed at once (table above), alone and shared runs both lose the row hits, and the "
-        "sign of the error flips,\n"
-        "  because the queueing counter then subtracts more than was lost.\n"
-        "- With the prefetcher, ASM fails for streams: nearly all of their misses are prefetches, "
-        "whose waiting the queueing\n"
-        "  counter sees, while the mean delay divides by the few demand misses. Its term then "
-        "exceeds the epochs themselves\n"
-        "  (no estimate) or comes near them (any number). Without that term `scan` is at 3.67 "
-        "against 3.34 and `wave` at 2.43 against 2.63 in two mixes,\n"
-        "  but `quantum` is at 0.77 against 3.54: a demand read that joins a prefetch in flight is "
-        "no access, and per\n"
-        "  instruction its epochs have fewer than half the accesses of the whole quantum. The "
-        "paper reports 7.5 % here.\n"
-        "- RESULTS-shadow.md shows each of these terms beside its true value, by application, and "
-        "a better model.\n"
-        "- Bursts: presumably an application gets through its bursts faster in its own epochs, so "
-        "that the epochs hold more\n"
-        "  of them than the quantum does. Their access rate is then not the rate of the whole, and "
-        "ASM divides the one by the\n"
-        "  other. Applications that are the same all the time cannot show this.\n"
-        "- What else the paper's machine does differently is not known in such detail; its "
-        "applications are SPEC and NAS,\n"
-        "  ours are synthetic.\n",
-        r->out);
-}
-
 int reproduce_slowdown(struct reproduction *r)
 {
     struct slow_variant variant = base;
@@ -429,7 +334,6 @@ int reproduce_slowdown(struct reproduction *r)
         variant.mega_cycles = 50;
     if (r->variant_workloads == 0)
         r->variant_workloads = 20;
-    head(r, &variant, workloads);
 
     int err = show_main(r, &variant, workloads);
 
@@ -445,8 +349,6 @@ int reproduce_slowdown(struct reproduction *r)
         err = show_q_and_e(r);
     if (!err && !r->reduced)
         err = show_ablations(r);
-    if (!err && !r->reduced)
-        explain(r);
     return err;
 }
 

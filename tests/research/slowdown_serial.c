@@ -125,17 +125,10 @@ int slow_serial(struct reproduction *r, const struct slow_variant *variant, unsi
     struct slow_variant bursts = *variant;
     struct comparison comparison = {0};
 
-    fputs(
-        "\n"
-        "## Memory's part by serial reads\n"
-        "\n"
-        "passive takes what memory costs as active (1 - lat0 / lat). The collector `placement`\n"
-        "would make it N (lat - lat0) with its serial reads N "
-        "(`collectors/formulas/placement.h`):\n"
-        "never more, and the less the more reads overlap. Tried here on the same runs; *cache,\n"
-        "too*: so is what a contention miss costs. It is to be adopted if every class gets better\n"
-        "or stays equal. Mean errors in percent (signed in brackets).\n",
-        r->out);
+    fputs("\n"
+          "## Memory's part by serial reads\n"
+          "\n",
+          r->out);
     int err = show_set(r, *variant, "Applications that are the same all the time", workloads,
                        &comparison);
 

@@ -78,7 +78,6 @@ void slow_tables_by_class(struct reproduction *r, const struct slow_set *set,
     static const char *const sensitivities[] = {"low", "high"};
     double *actual = calloc(set->n, sizeof(*actual));
 
-    fprintf(r->out, "\nMean errors in percent (signed in brackets) by class and application.\n");
     head_of_errors(r, columns, "memory intensity");
     for (int i = 0; i < INTENSITIES; i++)
         row_of_errors(r, set, columns, intensities[i], slow_of_intensity, i, 0);
@@ -112,7 +111,8 @@ void slow_table_distribution(struct reproduction *r, const struct slow_set *set,
     static const char *const names[] = {"under 5 %", "to 10", "to 15", "to 20",
                                         "to 30",     "to 40", "to 50", "above"};
 
-    fprintf(r->out, "\nShare of instances by error:\n\n| model |");
+    fprintf(r->out, "\n"
+                    "| model |");
     for (size_t k = 0; k < 8; k++)
         fprintf(r->out, " %s |", names[k]);
     fprintf(r->out, "\n|---|---|---|---|---|---|---|---|---|\n");
