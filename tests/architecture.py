@@ -67,12 +67,13 @@ FILES_ALLOWED = {
 # The governor's writer: where orders come in, what belongs to the start alone, and lines of code that
 # all the rest may have. It may only shrink.
 WRITER = "exporter/governor/write/writer.c"
-WRITER_LINES = 1200
+WRITER_LINES = 1077
 WRITES = "exporter/governor/act/journal/fswrite.c"  # which it reaches through a table of functions
 WRITER_FILES = {
-    "exporter/governor/write/writer.c", "exporter/governor/write/ledger.c",
-    "exporter/governor/write/rules.c", "exporter/governor/write/look.c",
+    "exporter/governor/write/writer.c", "exporter/governor/act/journal/ledger.c",
+    "exporter/governor/write/rules.c", "exporter/governor/write/quota.c",
     "exporter/governor/write/groups.c", "exporter/governor/write/threads.c",
+    "exporter/governor/write/look.c",
     "exporter/governor/act/cgroup/cgroup_dir.c", "exporter/governor/act/cgroup/cgroup_tasks.c",
     "exporter/governor/terms/claim.c", "exporter/base/process_stat.c",
 }

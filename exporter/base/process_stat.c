@@ -7,18 +7,12 @@
 
 int process_start_ticks(const char *text, uint64_t *out)
 {
-    enum { START = 22, STATE = 3 };      /* as proc(5) numbers the fields */
-    const char *at = strrchr(text, ')'); /* the name before may hold anything */
+    /* The 22nd field as proc(5) numbers them; the name, the second, may hold anything. */
+    static const char format[] = ") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                                 "%*s %*s %*s %*s %" SCNu64;
+    const char *behind = strrchr(text, ')');
     uint64_t ticks;
-    if (!at)
-        return -EINVAL;
-    for (int field = STATE; field <= START; field++) {
-        at = strchr(at, ' ');
-        if (!at)
-            return -EINVAL;
-        at++;
-    }
-    if (sscanf(at, "%" SCNu64, &ticks) != 1)
+    if (!behind || sscanf(behind, format, &ticks) != 1)
         return -EINVAL;
     *out = ticks;
     return 0;

@@ -240,9 +240,7 @@ static int make_writer(const struct writer_bounds *bounds, const struct places *
                                          .hierarchy = places->hierarchy.path,
                                          .resctrl = places->resctrl,
                                          .proc = places->proc,
-                                         .state = journal->directory,
-                                         .journal = journal->fd,
-                                         .boot_id = journal->boot_id};
+                                         .ledger = journal->ledger};
     return writer_new(&config, out);
 }
 

@@ -152,7 +152,7 @@ static void make_order(enum order_kind kind, struct order *out)
 {
     memset(out, 0, sizeof *out);
     out->kind = kind;
-    if (kind == ORDER_CLAIM || kind == ORDER_ADOPT) {
+    if (kind == ORDER_CLAIM) {
         struct claim *claim = &out->of.claim;
         claim->id = 1;
         strcpy(claim->path, WORKER);
@@ -212,16 +212,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         make_node();
         atexit(remove_node);
     }
-    const struct writer_config config = {.bounds = &bounds,
-                                         .write = &writes,
-                                         .version = 2,
-                                         .quotas = root,
-                                         .hierarchy = root,
-                                         .resctrl = "",
-                                         .proc = "",
-                                         .state = -1,
-                                         .journal = nowhere,
-                                         .boot_id = "boot"};
+    const struct writer_config config = {
+        .bounds = &bounds,
+        .write = &writes,
+        .version = 2,
+        .quotas = root,
+        .hierarchy = root,
+        .resctrl = "",
+        .proc = "",
+        .ledger = {.write = &writes, .directory = -1, .fd = nowhere, .boot_id = "boot"}};
     check(nowhere >= 0 && writer_new(&config, &writer) == 0);
     make_order(ORDER_COMPACT, &order);
     check(writer_obey(writer, &order) == 0);

@@ -1,11 +1,14 @@
 /* The governor's journal: whatever it holds, and however right its checksums are, its claims can be
  * acted on, and what is written of them says the same. The first byte says whether each line's
  * checksum is made right: the rest are lines of JSON then. */
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "exporter/governor/act/journal/journal_lines.h"
+#include "exporter/governor/act/journal/ledger.h"
+#include "tests/support/journal_seal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -20,7 +23,7 @@ static void seal_lines(const char *at, const char *end, struct textbuf *out)
     while (at < end) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         stop = stop ? stop : end;
-        journal_line_seal(out, at, (size_t)(stop - at));
+        journal_seal(out, at, (size_t)(stop - at));
         at = stop + 1;
     }
 }
@@ -39,21 +42,43 @@ static void check_claims(const struct journal_claims *claims)
     check(last <= claims->last_id);
 }
 
+static int open_at(void *context, int directory, const char *name, int empty)
+{
+    (void)context;
+    (void)directory;
+    (void)name;
+    (void)empty;
+    return open("/dev/null", O_WRONLY | O_CLOEXEC);
+}
+
+static int append(void *context, int fd, const char *bytes, size_t len)
+{
+    (void)fd;
+    textbuf_add(context, bytes, len);
+    return 0;
+}
+
+static int rename_at(void *context, int directory, const char *from, const char *to)
+{
+    (void)context;
+    (void)directory;
+    (void)from;
+    (void)to;
+    return 0;
+}
+
 static void check_again(const struct journal_claims *claims)
 {
     struct textbuf text = TEXTBUF_INIT;
+    const struct fswrite write = {
+        .context = &text, .open_at = open_at, .append = append, .rename_at = rename_at};
+    struct ledger ledger = {.write = &write, .boot_id = "boot", .open = claims};
     struct journal_claims again = {0};
     size_t line;
     const char *why;
-    journal_line_boot(&text, "boot");
-    for (size_t i = 0; i < claims->n; i++) {
-        struct intent intent = {.claim = claims->claims[i].id};
-        journal_line_claim(&text, &claims->claims[i]);
-        memcpy(intent.from, claims->claims[i].from, sizeof intent.from);
-        memcpy(intent.to, claims->claims[i].set, sizeof intent.to);
-        journal_line_intend(&text, &intent, 1);
-    }
-    check(textbuf_finish(&text) == 0);
+    ledger.fd = open_at(NULL, -1, "", 0);
+    check(ledger_compact(&ledger) == 0 && textbuf_finish(&text) == 0);
+    close(ledger.fd);
     check(journal_read(text.data, text.len, "boot", &again, &line, &why) == 0);
     check(!again.torn && again.n == claims->n);
     for (size_t i = 0; i < again.n; i++) {

@@ -303,12 +303,8 @@ void enforcer_commit(struct enforcer *enforcer)
     remember_culprits(enforcer);
     plan_changes(enforcer, true); /* before others have used up what may be written */
     plan_changes(enforcer, false);
-    if (enforcer->n_intents == 0)
-        return;
-    /* In one line, but where each is looked at by itself. */
-    size_t at_once = enforcer->journal->keeper ? 1 : enforcer->n_intents;
-    for (size_t i = 0; i < enforcer->n_intents; i += at_once) {
-        int err = journal_intend(enforcer->journal, &enforcer->intents[i], at_once);
+    for (size_t i = 0; i < enforcer->n_intents; i++) {
+        int err = journal_intend(enforcer->journal, &enforcer->intents[i]);
         if (journal_is_refused(enforcer->journal, err)) {
             bear_refusal(enforcer, enforcer->changed[i], ERROR_APPLY, err);
             continue;
@@ -316,7 +312,6 @@ void enforcer_commit(struct enforcer *enforcer)
         journal_worked(enforcer, err);
         if (err)
             return;
-        for (size_t j = i; j < i + at_once; j++)
-            make_change(enforcer, j);
+        make_change(enforcer, i);
     }
 }

@@ -38,33 +38,16 @@ static int claim(void *context, const struct claim *claim)
     return give(context, &order);
 }
 
-static int adopt(void *context, const struct claim *claim)
+static int intend(void *context, const struct intent *intent)
 {
-    const struct order order = {.kind = ORDER_ADOPT, .of.claim = *claim};
+    const struct order order = {.kind = ORDER_INTEND, .of.change = *intent};
     return give(context, &order);
 }
 
-static int intend(void *context, const struct intent *intents, size_t n)
+static int release(void *context, uint64_t claim)
 {
-    int err = 0;
-    for (size_t i = 0; i < n && !err; i++) {
-        struct order order = {.kind = ORDER_INTEND, .of.change.claim = intents[i].claim};
-        memcpy(order.of.change.from, intents[i].from, sizeof order.of.change.from);
-        memcpy(order.of.change.to, intents[i].to, sizeof order.of.change.to);
-        err = give(context, &order);
-    }
-    return err;
-}
-
-static int release(void *context, const uint64_t *claims, size_t n)
-{
-    int result = 0;
-    for (size_t i = 0; i < n; i++) {
-        const struct order order = {.kind = ORDER_RELEASE, .of.change.claim = claims[i]};
-        int err = give(context, &order);
-        result = result ? result : err;
-    }
-    return result;
+    const struct order order = {.kind = ORDER_RELEASE, .of.change.claim = claim};
+    return give(context, &order);
 }
 
 static int compact(void *context)
@@ -166,7 +149,6 @@ void remote_init(struct remote *remote, int channel, bool may)
                                      .may_set_affinity = may_set_affinity};
     remote->keeper = (struct journal_keeper){.context = remote,
                                              .claim = claim,
-                                             .adopt = adopt,
                                              .intend = intend,
                                              .release = release,
                                              .compact = compact};

@@ -86,7 +86,7 @@ int restore_claim(struct journal *journal, const struct actuators *actuators, ui
                  claim->container, put);
     /* A line that cannot be written leaves it open in the file: who reads that finds the original
      * there. */
-    journal_release(journal, &id, 1);
+    journal_release(journal, id);
     return 0;
 }
 

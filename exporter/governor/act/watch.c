@@ -46,7 +46,7 @@ static void answer_changed(struct enforcer *enforcer, struct holding *holding, c
     int err = actuator->ops->limit(actuator->self, holding->floor, &adopted);
     adopted.value = adopted.most;
     if (!err)
-        err = journal_adopt(enforcer->journal, &adopted);
+        err = journal_claim(enforcer->journal, &adopted);
     if (!err) {
         holding->claim = adopted;
         return;

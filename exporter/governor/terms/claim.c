@@ -10,14 +10,6 @@ const char *knob_name(enum knob knob)
     return knob_names[knob];
 }
 
-enum knob knob_find(const char *name)
-{
-    int knob = 0;
-    while (knob < KNOB_COUNT && strcmp(knob_names[knob], name) != 0)
-        knob++;
-    return (enum knob)knob;
-}
-
 bool claim_path_is_safe(const char *path)
 {
     if (path[0] != '/' || strlen(path) >= CLAIM_PATH_MAX)

@@ -23,8 +23,6 @@ enum knob {
 
 /* As in the journal, the log and labels. */
 const char *knob_name(enum knob knob);
-/* KNOB_COUNT: there is none of this name. */
-enum knob knob_find(const char *name);
 
 struct claim {
     uint64_t id; /* from 1 on, never used twice in a journal */
@@ -40,7 +38,7 @@ struct claim {
      * when it was claimed: clock ticks since boot. */
     int tid;
     uint64_t tid_start, tid_claimed;
-    char original[CLAIM_TEXT_MAX]; /* the file's text when it was claimed, or adopted since */
+    char original[CLAIM_TEXT_MAX]; /* the file's text when it was claimed */
     char from[CLAIM_TEXT_MAX];     /* the text before the last change, "" if there was none */
     char set[CLAIM_TEXT_MAX];      /* the text that the last change is to, "" if there was none */
     /* In the knob's unit: least <= value <= most, always. most is what 'original' allows. */
@@ -48,6 +46,9 @@ struct claim {
     double step; /* values are multiples of it; 0: any */
     unsigned at; /* of ways: how many there are below the first; 0: of the others */
     size_t kept; /* tasks that keep() has looked at in this round; not in the journal */
+    /* The writer's own (writer.h): of a quota; and whether the last write has given it back. */
+    uint64_t period_us;
+    bool given_back;
 };
 
 /* A path below a root: begins with a slash and leads nowhere else. */

@@ -1,9 +1,7 @@
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "exporter/governor/write/writer_internal.h"
@@ -26,83 +24,50 @@ static bool is_free(const struct writer *writer, int tid)
     char path[CLAIM_PATH_MAX], group[64];
     unsigned mask, percent;
     int n = snprintf(path, sizeof path, "%s/%d/cpu_resctrl_groups", writer->config.proc, tid);
-    if (n < 0 || (size_t)n >= sizeof path || look_line(AT_FDCWD, path, group, sizeof group))
-        return false;
-    return strcmp(group, "res:/") == 0 ||
-           (strncmp(group, "res:", 4) == 0 && rules_group(group + 4, &mask, &percent));
+    return n > 0 && (size_t)n < sizeof path &&
+           look_line(AT_FDCWD, path, group, sizeof group) == 0 &&
+           (strcmp(group, "res:/") == 0 ||
+            (strncmp(group, "res:", 4) == 0 && rules_group(group + 4, &mask, &percent)));
 }
 
-/* Of a container whose ways or bandwidth are claimed; mostly of the same as the last one. */
-static bool is_allocated(struct writer *writer, int tid)
+/* Of a container whose ways or bandwidth are claimed. */
+static bool is_allocated(const struct writer *writer, int tid)
 {
-    for (size_t i = 0; i < writer->n; i++) {
-        size_t at = (writer->last_member + i) % writer->n;
-        const struct claim *claim = &writer->claims[at];
+    for (size_t i = 0; i < writer->open.n; i++) {
+        const struct claim *claim = &writer->open.claims[i];
         if ((claim->knob == KNOB_WAYS || claim->knob == KNOB_MBA) && claim->set[0] &&
-            look_is_member(writer, claim, tid, false)) {
-            writer->last_member = at;
+            thread_is_member(writer, claim, tid, false))
             return true;
-        }
     }
     return false;
 }
 
-/* The name of the group that this directory is; "": the root. -ENOENT: it is none of ours. */
-static int find_group(int root, const struct order *order, char name[ORDER_NAME_MAX])
+/* One task: the kernel takes a list, too. */
+static bool may_be_task(const struct writer *writer, const char *text, bool own)
 {
-    struct stat st;
-    unsigned mask, percent;
-    name[0] = '\0';
-    if (fstat(root, &st) || st.st_dev != order->of.file.dev)
-        return ORDER_REFUSED;
-    if (st.st_ino == order->of.file.ino)
-        return 0;
-    int fd = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = -ENOENT;
-    DIR *listed = fd < 0 ? NULL : fdopendir(fd);
-    for (const struct dirent *entry; listed && err && (entry = readdir(listed));) {
-        if (!rules_group(entry->d_name, &mask, &percent) ||
-            fstatat(root, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
-            st.st_ino != order->of.file.ino)
-            continue;
-        snprintf(name, ORDER_NAME_MAX, "%.*s", ORDER_NAME_MAX - 1, entry->d_name);
-        err = 0;
-    }
-    if (listed)
-        closedir(listed);
-    else if (fd >= 0)
-        close(fd);
-    return err;
+    char number[16];
+    uint64_t tid;
+    snprintf(number, sizeof number, "%.*s", (int)strcspn(text, "\n"), text);
+    return strlen(text) == strlen(number) + 1 && rules_number(number, 10, INT32_MAX, &tid) &&
+           tid > 0 && is_free(writer, (int)tid) && (!own || is_allocated(writer, (int)tid));
 }
 
-static int write_group(struct writer *writer, int root, const struct order *order)
+static int write_group(const struct writer *writer, int root, const struct order *order)
 {
-    const char *text = order->of.file.text;
-    char name[ORDER_NAME_MAX], number[16];
-    unsigned mask = 0, percent = 0;
-    uint64_t tid;
-    int err = find_group(root, order, name);
-    if (err)
-        return err;
-    bool own = rules_group(name, &mask, &percent);
+    const char *name = order->of.file.name, *text = order->of.file.text;
+    const char *slash = strchr(name, '/'), *file = slash ? slash + 1 : name;
+    char group[ORDER_NAME_MAX];
+    unsigned mask, percent;
     bool may = false;
-    snprintf(number, sizeof number, "%.*s", (int)strcspn(text, "\n"), text);
-    bool alone = strlen(text) == strlen(number) + 1; /* the kernel takes a list, too */
-    if (strcmp(order->of.file.name, "schemata") == 0)
-        may =
-            own && may_be_group(writer, root, mask, percent) && rules_schemata(text, mask, percent);
-    else if (strcmp(order->of.file.name, "tasks") == 0)
-        may =
-            alone && rules_number(number, 10, INT32_MAX, &tid) && tid > 0 &&
-            is_free(writer, (int)tid) &&
-            (!own || (may_be_group(writer, root, mask, percent) && is_allocated(writer, (int)tid)));
-    if (!may)
+    snprintf(group, sizeof group, "%.*s", (int)(file - name - (slash != NULL)), name);
+    if (slash &&
+        !(rules_group(group, &mask, &percent) && may_be_group(writer, root, mask, percent)))
         return ORDER_REFUSED;
-    int group = openat(root, own ? name : ".", O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    if (group < 0)
-        return -errno;
-    err = writer_write(writer, group, order->of.file.name, text);
-    close(group);
-    return err;
+    if (strcmp(file, "schemata") == 0)
+        may = slash && rules_schemata(text, mask, percent);
+    else if (strcmp(file, "tasks") == 0)
+        may = may_be_task(writer, text, slash);
+    return may ? writer_write(writer, root, order) : ORDER_REFUSED;
 }
 
 static int make_group(struct writer *writer, int root, const char *name, bool make)

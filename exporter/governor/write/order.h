@@ -16,11 +16,10 @@ enum order_kind {
     ORDER_READY, /* all is up: whoever started the program is told */
     ORDER_BEAT,  /* nothing: the decider goes on, and looks whether the writer does */
     ORDER_CLAIM, /* the journal's lines (journal_lines.h) */
-    ORDER_ADOPT,
     ORDER_INTEND,
     ORDER_RELEASE,
     ORDER_COMPACT,
-    ORDER_FILE, /* a control file of a directory */
+    ORDER_FILE, /* a control file: of a claim's cgroup, or of resctrl */
     ORDER_MAKE_GROUP,
     ORDER_REMOVE_GROUP,
     ORDER_THREAD, /* the CPUs of one */
@@ -32,13 +31,11 @@ enum { ORDER_NAME_MAX = 32, ORDER_TEXT_MAX = 4096 };
 struct order {
     uint32_t kind;
     union {
-        struct claim claim; /* CLAIM, ADOPT */
-        struct {            /* INTEND; RELEASE without the texts */
-            uint64_t claim;
-            char from[CLAIM_TEXT_MAX], to[CLAIM_TEXT_MAX];
-        } change;
-        struct { /* FILE; of groups the name alone */
+        struct claim claim;   /* CLAIM */
+        struct intent change; /* INTEND; RELEASE without the texts */
+        struct {              /* FILE; of groups their name alone */
             uint64_t dev, ino;
+            char group[ORDER_NAME_MAX]; /* of resctrl's files; "": the root */
             char name[ORDER_NAME_MAX], text[ORDER_TEXT_MAX];
         } file;
         struct {

@@ -1,6 +1,6 @@
 #include "exporter/governor/write/rules.h"
 
-#include <stdio.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,12 +16,6 @@ bool rules_text(const char *text, size_t size)
 }
 
 /* ---- paths ---- */
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t len = strlen(text), n = strlen(end);
-    return len >= n && strcmp(text + len - n, end) == 0;
-}
 
 /* "<64 hex digits>" or "<runtime>-<64 hex digits>.scope"; a runtime's monitor is none. */
 static bool is_container(const char *name)
@@ -41,7 +35,7 @@ bool rules_path(const char *path, const char *const *names, size_t n)
     const char *name = strrchr(path, '/') + 1;
     if (is_container(name))
         return true;
-    if (!name[0] || ends_with(name, ".slice") || strstr(path, "kubepods"))
+    if (!name[0] || fnmatch("*.slice", name, 0) == 0 || strstr(path, "kubepods"))
         return false;
     for (size_t i = 0; i < n; i++)
         if (strcmp(names[i], name) == 0)
@@ -94,7 +88,6 @@ bool rules_quota(int version, const char *text, struct rules_quota *out)
         at = *at == ' ' ? take_digits(at + 1, 10, &out->period_us) : NULL;
     if (!at || (version != 1 && out->period_us == 0))
         return false;
-    out->len = (size_t)(at - text);
     if (strncmp(at, burst, sizeof burst - 1) == 0)
         at = take_digits(at + sizeof burst - 1, 10, &out->burst_us);
     return at && *at == '\0';

@@ -20,7 +20,6 @@ bool rules_path(const char *path, const char *const *names, size_t n);
 /* "400000 100000 burst 100000", "max 100000" of v2; "400000 burst 100000", "-1" of v1, whose period
  * is in no text: 0. */
 struct rules_quota {
-    size_t len; /* of what the quota's own file has */
     uint64_t us, period_us, burst_us;
     bool unlimited;
 };

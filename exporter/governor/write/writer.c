@@ -1,87 +1,72 @@
 #include "exporter/governor/write/writer.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "exporter/governor/terms/cpus.h"
-#include "exporter/governor/write/rules.h"
 #include "exporter/governor/write/writer_internal.h"
 
 /* ---- claims ---- */
 
+/* NULL: it is not open. */
 static struct claim *find(const struct writer *writer, uint64_t id)
 {
-    for (size_t i = 0; i < writer->n; i++)
-        if (writer->claims[i].id == id)
-            return &writer->claims[i];
+    for (size_t i = 0; i < writer->open.n; i++)
+        if (writer->open.claims[i].id == id)
+            return &writer->open.claims[i];
     return NULL;
 }
 
-static int check_quota(const struct writer *writer, const struct claim *claim, int directory,
-                       struct held *held)
+/* Of the same knob. */
+static struct claim *find_same(const struct writer *writer, const struct claim *asked)
 {
-    char now[CLAIM_TEXT_MAX];
-    struct rules_quota original;
-    int err = look_quota(writer, directory, now, &held->period_us);
-    if (err)
-        return err;
-    if (strcmp(now, claim->original) != 0)
-        return -ESTALE;
-    rules_quota(writer->config.version, now, &original);
-    return claim->most <= look_cores(&original, held->period_us) + 1e-6 ? 0 : ORDER_REFUSED;
+    for (size_t i = 0; i < writer->open.n; i++) {
+        struct claim *claim = &writer->open.claims[i];
+        if (claim->knob == asked->knob && claim->dev == asked->dev && claim->ino == asked->ino &&
+            claim->tid == asked->tid && claim->tid_start == asked->tid_start)
+            return claim;
+    }
+    return NULL;
 }
 
-static int check_thread(const struct writer *writer, const struct claim *claim)
+/* What a text of ways or bandwidth is worth, and its bits; false: it is none. */
+static bool read_share(const struct claim *claim, const char *text, double *worth, uint64_t *bits)
 {
-    cpu_set_t now, original;
-    if (claim->tid <= 0 || !look_is_thread(writer, claim) ||
-        !look_is_member(writer, claim, claim->tid, false))
-        return ORDER_REFUSED;
-    int err = look_cpus(writer, claim->tid, &now);
-    if (err || strcmp(claim->original, CPUS_ALL) == 0)
-        return err;
-    return rules_cpus(claim->original, &original) && CPU_EQUAL(&original, &now) ? 0 : -ESTALE;
+    bool ways = claim->knob == KNOB_WAYS;
+    if (!rules_number(text, ways ? 16 : 10, UINT32_MAX, bits))
+        return false;
+    *worth = ways ? __builtin_popcount((unsigned)*bits) : (double)*bits;
+    return true;
 }
 
 /* What it is said to have had before is what there is. */
-static int check_original(const struct writer *writer, const struct claim *claim, struct held *held)
+static int check_original(const struct writer *writer, struct claim *claim)
 {
-    uint64_t value;
+    uint64_t bits;
+    double worth;
     int directory = look_open(writer, claim), err = 0;
     if (directory < 0)
         return directory;
     if (claim->knob == KNOB_CPU)
-        err = check_quota(writer, claim, directory, held);
+        err = quota_check(writer, claim, directory);
     else if (claim->knob == KNOB_AFFINITY)
-        err = check_thread(writer, claim);
-    else if (!rules_number(claim->original, claim->knob == KNOB_WAYS ? 16 : 10, UINT32_MAX, &value))
-        err = ORDER_REFUSED;
-    else if (claim->most >
-             (claim->knob == KNOB_WAYS ? __builtin_popcount((unsigned)value) : (double)value))
+        err = thread_check(writer, claim);
+    else if (!read_share(claim, claim->original, &worth, &bits) || claim->most > worth)
         err = ORDER_REFUSED;
     close(directory);
     return err;
 }
 
-static bool are_limits(const struct writer *writer, const struct claim *claim)
-{
-    return isfinite(claim->least) && isfinite(claim->most) && claim->least <= claim->most &&
-           claim->least >= writer->config.bounds->least[claim->knob] - 1e-9 &&
-           claim->most <= CPU_SETSIZE && rules_text(claim->original, sizeof claim->original) &&
-           claim->original[0];
-}
-
 static bool is_claim(const struct writer *writer, const struct claim *claim)
 {
     const struct writer_bounds *bounds = writer->config.bounds;
-    return claim->id > writer->last_id && claim->id <= INT64_MAX &&
-           (unsigned)claim->knob < KNOB_COUNT && are_limits(writer, claim) &&
-           (claim->knob == KNOB_AFFINITY) == (claim->tid != 0) &&
+    return claim->id > writer->open.last_id && claim->id <= INT64_MAX &&
+           (unsigned)claim->knob < KNOB_COUNT && isfinite(claim->least) && isfinite(claim->most) &&
+           claim->least <= claim->most && claim->least >= bounds->least[claim->knob] - 1e-9 &&
+           claim->most <= CPU_SETSIZE && (claim->knob == KNOB_AFFINITY) == (claim->tid != 0) &&
+           rules_text(claim->original, sizeof claim->original) && claim->original[0] &&
            rules_text(claim->container, sizeof claim->container) &&
            rules_text(claim->container_id, sizeof claim->container_id) &&
            rules_text(claim->path, sizeof claim->path) && claim_path_is_safe(claim->path) &&
@@ -90,271 +75,125 @@ static bool is_claim(const struct writer *writer, const struct claim *claim)
             claim->tid_claimed) <= INT64_MAX;
 }
 
-/* But for the burst, which others lower. */
-static bool is_quota(const struct writer *writer, const struct rules_quota *found, const char *text)
-{
-    struct rules_quota quota;
-    return rules_quota(writer->config.version, text, &quota) && quota.us == found->us &&
-           quota.period_us == found->period_us && quota.unlimited == found->unlimited;
-}
-
-/* Whether what was set, or was before that, is still there, and not what it had at first. */
-static bool is_ours(const struct writer *writer, const struct claim *claim, int directory)
-{
-    char now[CLAIM_TEXT_MAX];
-    uint64_t period_us;
-    struct rules_quota found;
-    cpu_set_t cpus, kept;
-    if (claim->knob == KNOB_AFFINITY)
-        return look_is_thread(writer, claim) && look_cpus(writer, claim->tid, &cpus) == 0 &&
-               ((rules_cpus(claim->set, &kept) && CPU_EQUAL(&cpus, &kept)) ||
-                (strcmp(claim->from, claim->original) != 0 && rules_cpus(claim->from, &kept) &&
-                 CPU_EQUAL(&cpus, &kept)));
-    if (claim->knob != KNOB_CPU || look_quota(writer, directory, now, &period_us))
-        return false; /* groups have their claims in their names, and go with the last one */
-    rules_quota(writer->config.version, now, &found);
-    return !is_quota(writer, &found, claim->original) &&
-           (is_quota(writer, &found, claim->set) || is_quota(writer, &found, claim->from));
-}
-
+/* Groups have their claims in their names, and go with the last one. */
 static bool is_held(const struct writer *writer, const struct claim *claim)
 {
-    if (!claim->set[0])
+    int directory = claim->set[0] ? look_open(writer, claim) : -1;
+    if (directory < 0)
         return false;
-    int directory = look_open(writer, claim);
-    bool ours = directory >= 0 && is_ours(writer, claim, directory);
-    if (directory >= 0)
-        close(directory);
-    return ours;
+    bool held = (claim->knob == KNOB_CPU && quota_is_held(writer, claim, directory)) ||
+                (claim->knob == KNOB_AFFINITY && thread_is_held(writer, claim));
+    close(directory);
+    return held;
 }
 
-static bool is_claimed(const struct writer *writer, const struct claim *asked)
+static void forget(struct writer *writer, struct claim *claim)
 {
-    for (size_t i = 0; i < writer->n; i++) {
-        const struct claim *claim = &writer->claims[i];
-        if (claim->knob == asked->knob && claim->dev == asked->dev && claim->ino == asked->ino &&
-            claim->tid == asked->tid && claim->tid_start == asked->tid_start)
-            return true;
-    }
-    return false;
+    size_t at = (size_t)(claim - writer->open.claims);
+    memmove(claim, claim + 1, (--writer->open.n - at) * sizeof *claim);
 }
 
-static int take_claim(struct writer *writer, const struct claim *asked)
+static int take_claim(struct writer *writer, const struct order *order)
 {
-    struct claim *claim = &writer->claims[writer->n];
-    struct held held = {0};
-    if (writer->n == CLAIMS_MAX || !is_claim(writer, asked) || is_claimed(writer, asked))
+    struct claim asked = order->of.claim, *before;
+    if (writer->open.n == CLAIMS_MAX || !is_claim(writer, &asked))
         return ORDER_REFUSED;
-    int err = check_original(writer, asked, &held);
-    if (err)
-        return err;
-    *claim = *asked;
-    claim->from[0] = claim->set[0] = '\0';
-    writer->last_id = claim->id;
-    err = ledger_claim(&writer->ledger, claim);
-    if (err)
-        return err;
-    writer->held[writer->n++] = held;
-    return 0;
-}
-
-static int adopt(struct writer *writer, const struct claim *asked)
-{
-    struct claim *claim = find(writer, asked->id), adopted;
-    struct held held = {0};
-    if (!claim || is_held(writer, claim)) /* what was set is nobody's new original */
+    before = find_same(writer, &asked);
+    if (before && is_held(writer, before)) /* what was set is nobody's new original */
         return ORDER_REFUSED;
-    adopted = *claim;
-    memcpy(adopted.original, asked->original, sizeof adopted.original);
-    adopted.least = asked->least;
-    adopted.most = asked->most;
-    adopted.from[0] = adopted.set[0] = '\0';
-    int err =
-        are_limits(writer, &adopted) ? check_original(writer, &adopted, &held) : ORDER_REFUSED;
-    if (!err)
-        err = ledger_adopt(&writer->ledger, &adopted);
+    int err = check_original(writer, &asked);
     if (err)
         return err;
-    *claim = adopted;
-    *held_of(writer, claim) = held;
+    asked.from[0] = asked.set[0] = '\0';
+    asked.given_back = false;
+    writer->open.last_id = asked.id;
+    err = ledger_claim(&writer->ledger, &asked, before ? before->id : 0);
+    if (err)
+        return err;
+    if (before)
+        forget(writer, before);
+    writer->open.claims[writer->open.n++] = asked;
     return 0;
 }
 
 /* ---- what it is to become ---- */
 
 /* The claim's own limits may have moved since; what it had, and the least of all, have not. */
-static bool may_become_quota(const struct writer *writer, const struct claim *claim, const char *to)
-{
-    struct rules_quota original, quota;
-    double period = (double)held_of(writer, claim)->period_us;
-    return rules_quota(writer->config.version, claim->original, &original) &&
-           rules_quota(writer->config.version, to, &quota) && !quota.unlimited &&
-           quota.period_us == original.period_us && quota.burst_us <= original.burst_us &&
-           (original.unlimited || quota.us <= original.us) &&
-           (double)quota.us + 1 >= writer->config.bounds->least[KNOB_CPU] * period;
-}
-
 static bool may_become(const struct writer *writer, const struct claim *claim, const char *to)
 {
-    uint64_t value, original;
-    cpu_set_t cpus, beyond;
+    struct rules_quota had, quota;
+    double worth, worth_before;
+    uint64_t bits, bits_before;
+    cpu_set_t cpus;
+    int version = writer->config.version;
+    const struct writer_bounds *bounds = writer->config.bounds;
     if (claim->knob == KNOB_CPU)
-        return may_become_quota(writer, claim, to);
+        return rules_quota(version, claim->original, &had) && rules_quota(version, to, &quota) &&
+               !quota.unlimited && quota.period_us == had.period_us &&
+               quota.burst_us <= had.burst_us && (had.unlimited || quota.us <= had.us) &&
+               (double)quota.us + 1 >= bounds->least[KNOB_CPU] * (double)claim->period_us;
     if (claim->knob == KNOB_AFFINITY) {
         if (!rules_cpus(to, &cpus))
             return false;
-        CPU_OR(&beyond, &cpus, &writer->config.bounds->cpus);
-        return CPU_EQUAL(&beyond, &writer->config.bounds->cpus);
+        CPU_OR(&cpus, &cpus, &bounds->cpus);
+        return CPU_EQUAL(&cpus, &bounds->cpus);
     }
-    bool ways = claim->knob == KNOB_WAYS;
-    if (!rules_number(to, ways ? 16 : 10, UINT32_MAX, &value) ||
-        !rules_number(claim->original, ways ? 16 : 10, UINT32_MAX, &original))
-        return false;
-    double worth = ways ? __builtin_popcount((unsigned)value) : (double)value;
-    return worth >= writer->config.bounds->least[claim->knob] &&
-           (ways ? !(value & ~original) : value <= original);
+    return read_share(claim, to, &worth, &bits) &&
+           read_share(claim, claim->original, &worth_before, &bits_before) &&
+           worth >= bounds->least[claim->knob] &&
+           (claim->knob == KNOB_WAYS ? !(bits & ~bits_before) : worth <= worth_before);
 }
 
 static int intend(struct writer *writer, const struct order *order)
 {
-    const char *from = order->of.change.from, *to = order->of.change.to;
-    struct claim *claim = find(writer, order->of.change.claim), before;
-    if (!claim || !rules_text(from, CLAIM_TEXT_MAX) || !rules_text(to, CLAIM_TEXT_MAX) ||
-        (strcmp(from, claim->original) != 0 && strcmp(from, claim->set) != 0 &&
-         strcmp(from, claim->from) != 0) ||
-        !may_become(writer, claim, to))
+    struct intent intent = order->of.change;
+    struct claim *claim = find(writer, intent.claim), before;
+    if (!claim || !rules_text(intent.from, CLAIM_TEXT_MAX) ||
+        !rules_text(intent.to, CLAIM_TEXT_MAX) ||
+        (strcmp(intent.from, claim->original) != 0 && strcmp(intent.from, claim->set) != 0 &&
+         strcmp(intent.from, claim->from) != 0) ||
+        !may_become(writer, claim, intent.to))
         return ORDER_REFUSED;
     before = *claim;
-    snprintf(claim->from, sizeof claim->from, "%s", from);
-    snprintf(claim->set, sizeof claim->set, "%s", to);
+    memcpy(claim->from, intent.from, sizeof claim->from);
+    memcpy(claim->set, intent.to, sizeof claim->set);
     /* Who announces two without a write between would have what is there taken for another's. */
     bool forgets = is_held(writer, &before) && !is_held(writer, claim);
-    int err = forgets ? ORDER_REFUSED : ledger_intend(&writer->ledger, claim);
+    *claim = before;
+    int err = forgets ? ORDER_REFUSED : ledger_intend(&writer->ledger, &intent);
     if (err)
-        *claim = before;
-    return err;
+        return err;
+    memcpy(claim->from, intent.from, sizeof claim->from);
+    memcpy(claim->set, intent.to, sizeof claim->set);
+    return 0;
 }
 
 /* ---- giving back ---- */
 
 static int release(struct writer *writer, uint64_t id)
 {
-    const struct claim *claim = find(writer, id);
+    struct claim *claim = find(writer, id);
     if (!claim)
         return ORDER_REFUSED;
-    if (!held_of(writer, claim)->given_back && is_held(writer, claim))
+    if (!claim->given_back && is_held(writer, claim))
         return -EBUSY;
-    size_t at = (size_t)(claim - writer->claims);
     int err = ledger_release(&writer->ledger, id); /* a file that is made anew has it up to then */
-    writer->n--;
-    memmove(&writer->claims[at], &writer->claims[at + 1], (writer->n - at) * sizeof *claim);
-    memmove(&writer->held[at], &writer->held[at + 1], (writer->n - at) * sizeof *writer->held);
+    forget(writer, claim);
     return err;
-}
-
-/* ---- control files ---- */
-
-/* v1 takes no more than the parent has: that much is given back then. */
-static bool is_parent_s(const struct writer *writer, int directory, double cores)
-{
-    char text[CLAIM_TEXT_MAX];
-    uint64_t period_us;
-    struct rules_quota quota;
-    int parent = openat(directory, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    bool read = parent >= 0 && look_quota(writer, parent, text, &period_us) == 0;
-    if (parent >= 0)
-        close(parent);
-    return writer->config.version == 1 && read && rules_quota(1, text, &quota) &&
-           fabs(look_cores(&quota, period_us) - cores) < 1e-4;
-}
-
-/* What is there was there at first, or is by an order: somebody else's is never overwritten. */
-static bool is_known(const struct writer *writer, const struct claim *claim, int directory)
-{
-    char now[CLAIM_TEXT_MAX];
-    uint64_t period_us;
-    struct rules_quota found;
-    return look_quota(writer, directory, now, &period_us) == 0 &&
-           rules_quota(writer->config.version, now, &found) &&
-           (is_quota(writer, &found, claim->original) || is_quota(writer, &found, claim->set) ||
-            is_quota(writer, &found, claim->from));
-}
-
-/* Of 'now' in the file: what was intended, what there was, or as much of that as the file takes. */
-static bool may_be_quota(const struct writer *writer, const struct claim *claim, int directory,
-                         const char *text, bool *back)
-{
-    struct rules_quota quota, original, set;
-    int version = writer->config.version;
-    if (!rules_quota(version, text, &quota) || text[quota.len] ||
-        !rules_quota(version, claim->original, &original))
-        return false;
-    *back = strncmp(text, claim->original, original.len) == 0 && quota.len == original.len;
-    if (*back || !rules_quota(version, claim->set, &set))
-        return *back;
-    if (strncmp(text, claim->set, set.len) == 0 && quota.len == set.len)
-        return true;
-    *back = !quota.unlimited && quota.us > set.us &&
-            (original.unlimited || quota.us < original.us) &&
-            is_parent_s(writer, directory, look_cores(&quota, held_of(writer, claim)->period_us));
-    return *back;
-}
-
-static bool may_be_burst(const struct writer *writer, const struct claim *claim, int directory,
-                         const char *text)
-{
-    struct rules_quota original, set = {0}, found;
-    uint64_t burst_us, period_us;
-    char now[CLAIM_TEXT_MAX];
-    int version = writer->config.version;
-    if (!rules_number(text, 10, UINT32_MAX, &burst_us) ||
-        !rules_quota(version, claim->original, &original))
-        return false;
-    if (burst_us == original.burst_us ||
-        (rules_quota(version, claim->set, &set) && burst_us == set.burst_us))
-        return true;
-    return burst_us < original.burst_us && look_quota(writer, directory, now, &period_us) == 0 &&
-           rules_quota(version, now, &found) && burst_us == found.us;
-}
-
-static int write_quota(struct writer *writer, const struct claim *claim, const struct order *order)
-{
-    bool first = writer->config.version == 1, back = held_of(writer, claim)->given_back;
-    const char *name = order->of.file.name;
-    size_t len = strcspn(order->of.file.text, "\n");
-    char text[CLAIM_TEXT_MAX];
-    if (len >= sizeof text || strcmp(order->of.file.text + len, "\n") != 0)
-        return ORDER_REFUSED;
-    memcpy(text, order->of.file.text, len);
-    text[len] = '\0';
-    int directory = look_open(writer, claim);
-    if (directory < 0)
-        return directory;
-    bool may = false;
-    if (strcmp(name, first ? "cpu.cfs_quota_us" : "cpu.max") == 0)
-        may = is_known(writer, claim, directory) &&
-              may_be_quota(writer, claim, directory, text, &back);
-    else if (strcmp(name, first ? "cpu.cfs_burst_us" : "cpu.max.burst") == 0)
-        may = may_be_burst(writer, claim, directory, text);
-    int err = may ? writer_write(writer, directory, name, order->of.file.text) : ORDER_REFUSED;
-    if (!err)
-        held_of(writer, claim)->given_back = back;
-    close(directory);
-    return err;
-}
-
-static int write_file(struct writer *writer, const struct order *order)
-{
-    for (size_t i = writer->n; i-- > 0;) {
-        const struct claim *claim = &writer->claims[i];
-        if (claim->knob == KNOB_CPU && claim->dev == order->of.file.dev &&
-            claim->ino == order->of.file.ino)
-            return write_quota(writer, claim, order);
-    }
-    return groups_obey(writer, order);
 }
 
 /* ---- orders ---- */
+
+static int write_file(struct writer *writer, const struct order *order)
+{
+    for (size_t i = writer->open.n; i-- > 0;) {
+        struct claim *claim = &writer->open.claims[i];
+        if (claim->knob == KNOB_CPU && claim->dev == order->of.file.dev &&
+            claim->ino == order->of.file.ino)
+            return quota_write(writer, claim, order);
+    }
+    return groups_obey(writer, order);
+}
 
 int writer_obey(struct writer *writer, const struct order *order)
 {
@@ -363,9 +202,7 @@ int writer_obey(struct writer *writer, const struct order *order)
     case ORDER_BEAT:
         return 0;
     case ORDER_CLAIM:
-        return take_claim(writer, &order->of.claim);
-    case ORDER_ADOPT:
-        return adopt(writer, &order->of.claim);
+        return take_claim(writer, order);
     case ORDER_INTEND:
         return intend(writer, order);
     case ORDER_RELEASE:
@@ -388,7 +225,7 @@ int writer_obey(struct writer *writer, const struct order *order)
 
 size_t writer_open(const struct writer *writer)
 {
-    return writer->n + (size_t)writer->groups;
+    return writer->open.n + (size_t)writer->groups;
 }
 
 int writer_new(const struct writer_config *config, struct writer **out)
@@ -397,18 +234,13 @@ int writer_new(const struct writer_config *config, struct writer **out)
     if (!writer)
         return -ENOMEM;
     writer->config = *config;
-    writer->claims = calloc(CLAIMS_MAX, sizeof *writer->claims);
-    writer->held = calloc(CLAIMS_MAX, sizeof *writer->held);
-    if (!writer->claims || !writer->held) {
-        writer_free(writer);
+    writer->ledger = config->ledger;
+    writer->ledger.open = &writer->open;
+    writer->open.claims = calloc(CLAIMS_MAX, sizeof *writer->open.claims);
+    if (!writer->open.claims) {
+        free(writer);
         return -ENOMEM;
     }
-    writer->ledger = (struct ledger){.write = config->write,
-                                     .directory = config->state,
-                                     .fd = config->journal,
-                                     .boot_id = config->boot_id,
-                                     .claims = writer->claims,
-                                     .n = &writer->n};
     *out = writer;
     return 0;
 }
@@ -417,7 +249,6 @@ void writer_free(struct writer *writer)
 {
     if (!writer)
         return;
-    free(writer->claims);
-    free(writer->held);
+    free(writer->open.claims);
     free(writer);
 }

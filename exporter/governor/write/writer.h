@@ -13,7 +13,6 @@
 #ifndef IE_GOVERNOR_WRITER_H
 #define IE_GOVERNOR_WRITER_H
 
-#include "exporter/governor/write/ledger.h"
 #include "exporter/governor/write/order.h"
 
 /* What was said at the start; another one needs another start. */
@@ -28,13 +27,12 @@ struct writer_bounds {
 /* Borrowed; of the paths each may be "": there is no such thing here. */
 struct writer_config {
     const struct writer_bounds *bounds;
-    const struct fswrite *write;
-    int version;           /* of the hierarchy with quotas: 1 or 2 */
-    const char *quotas;    /* its mount */
-    const char *hierarchy; /* that threads and groups are told by: the exporter's */
+    const struct fswrite *write; /* as the ledger's */
+    int version;                 /* of the hierarchy with quotas: 1 or 2 */
+    const char *quotas;          /* its mount */
+    const char *hierarchy;       /* that threads and groups are told by: the exporter's */
     const char *resctrl, *proc;
-    int state, journal; /* descriptors: the directory, and the file, which holds no claim */
-    const char *boot_id;
+    struct ledger ledger; /* of a file that holds no claim */
 };
 
 struct writer;

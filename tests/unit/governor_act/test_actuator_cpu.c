@@ -464,13 +464,13 @@ static void what_is_open_is_put_back(void **state)
         intent.claim = c.id;
         snprintf(intent.from, sizeof intent.from, "%s", original(scene));
         snprintf(intent.to, sizeof intent.to, "%s", half(scene));
-        assert_int_equal(journal_intend(&journal, &intent, 1), 0);
+        assert_int_equal(journal_intend(&journal, &intent), 0);
         if (i > 1) /* b: intended */
             governor_rig_set_quota(&scene->rig, paths[i], half(scene));
         if (i == 2) { /* c: the next change is intended, too */
             memcpy(intent.from, intent.to, sizeof intent.from);
             snprintf(intent.to, sizeof intent.to, "%s", "200000");
-            assert_int_equal(journal_intend(&journal, &intent, 1), 0);
+            assert_int_equal(journal_intend(&journal, &intent), 0);
         }
         if (i == 4)
             governor_rig_set_quota(&scene->rig, paths[i], "1234"); /* e: somebody else's */
@@ -502,7 +502,7 @@ static void what_could_not_be_put_back_stays_open(void **state)
     assert_int_equal(journal_claim(&journal, &scene->claim), 0);
     snprintf(intent.from, sizeof intent.from, "%s", original(scene));
     snprintf(intent.to, sizeof intent.to, "%s", half(scene));
-    assert_int_equal(journal_intend(&journal, &intent, 1), 0);
+    assert_int_equal(journal_intend(&journal, &intent), 0);
     governor_rig_set_quota(&scene->rig, WORKER, half(scene));
     assert_true(actuators_open(&actuators, &scene->rig.env, &log) > 0);
     scene->rig.fail_from = scene->rig.fail_to = scene->rig.calls + 1;
@@ -534,7 +534,7 @@ static void what_a_parent_allows_is_told(void **state)
     struct intent intent = {.claim = scene->claim.id};
     memcpy(intent.from, scene->claim.from, sizeof intent.from);
     memcpy(intent.to, scene->claim.set, sizeof intent.to);
-    assert_int_equal(journal_intend(&journal, &intent, 1), 0);
+    assert_int_equal(journal_intend(&journal, &intent), 0);
     governor_rig_set_quota(&scene->rig, "/pods/job", "250000");
     assert_true(actuators_open(&actuators, &scene->rig.env, &log) > 0);
     assert_int_equal(restore_claim(&journal, &actuators, intent.claim, &log, &counts, put), 0);
@@ -564,7 +564,7 @@ static void another_hierarchy_says_nothing_of_a_claim(void **state)
     assert_int_equal(journal_claim(&journal, &scene->claim), 0);
     snprintf(intent.from, sizeof intent.from, "%s", original(scene));
     snprintf(intent.to, sizeof intent.to, "%s", half(scene));
-    assert_int_equal(journal_intend(&journal, &intent, 1), 0);
+    assert_int_equal(journal_intend(&journal, &intent), 0);
     governor_rig_set_quota(&scene->rig, WORKER, half(scene));
     journal_close(&journal);
     open_journal(scene, &journal); /* as the next one reads it */

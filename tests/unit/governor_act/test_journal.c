@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "exporter/governor/act/journal/journal.h"
+#include "tests/support/journal_seal.h"
 #include "tests/unit/support/governor_rig.h"
 
 static struct claim claim_of(const char *path)
@@ -72,11 +73,13 @@ static void fill(struct journal *journal)
     assert_int_equal(journal_claim(journal, &third), 0);
     assert_int_equal(third.id, 3);
     struct intent intents[] = {{1, "max 100000", "150000 100000"}, {3, "max 100000", "1 2"}};
-    assert_int_equal(journal_intend(journal, intents, 2), 0);
-    assert_int_equal(journal_release(journal, (uint64_t[]){2}, 1), 0);
+    assert_int_equal(journal_intend(journal, &intents[0]), 0);
+    assert_int_equal(journal_intend(journal, &intents[1]), 0);
+    assert_int_equal(journal_release(journal, 2), 0);
     snprintf(third.original, sizeof third.original, "200000 100000");
     third.most = 2;
-    assert_int_equal(journal_adopt(journal, &third), 0);
+    assert_int_equal(journal_claim(journal, &third), 0);
+    assert_int_equal(third.id, 4);
 }
 
 static void expect_filled(const struct journal *journal)
@@ -96,7 +99,7 @@ static void expect_filled(const struct journal *journal)
     assert_string_equal(first->set, "150000 100000");
     assert_float_equal(first->least, 1, 0);
     assert_float_equal(first->most, 6.5, 0);
-    assert_int_equal(third->id, 3);
+    assert_int_equal(third->id, 4);
     assert_string_equal(third->original, "200000 100000");
     assert_string_equal(third->set, "");
     assert_float_equal(third->most, 2, 0);
@@ -134,7 +137,7 @@ static void a_file_that_could_not_be_replaced_is_no_place_for_a_line(void **stat
         assert_true(journal.dirty);
         rig->fail_from = rig->fail_to = 0;
         assert_int_equal(journal_claim(&journal, &claim), 0);
-        assert_int_equal(journal_release(&journal, &claim.id, 1), 0);
+        assert_int_equal(journal_release(&journal, claim.id), 0);
         assert_false(journal.dirty);
     }
     expect_filled(&journal);
@@ -163,23 +166,15 @@ static int keep_claim(void *context, const struct claim *claim)
     return note(context, "c");
 }
 
-static int keep_adopt(void *context, const struct claim *claim)
+static int keep_intend(void *context, const struct intent *intent)
 {
-    (void)claim;
-    return note(context, "a");
-}
-
-static int keep_intend(void *context, const struct intent *intents, size_t n)
-{
-    (void)intents;
-    assert_int_equal(n, 1);
+    (void)intent;
     return note(context, "i");
 }
 
-static int keep_release(void *context, const uint64_t *claims, size_t n)
+static int keep_release(void *context, uint64_t claim)
 {
-    (void)claims;
-    assert_int_equal(n, 1);
+    (void)claim;
     return note(context, "r");
 }
 
@@ -193,7 +188,6 @@ static void a_keeper_has_the_file(void **state)
     struct keeper keeper = {0};
     const struct journal_keeper ops = {.context = &keeper,
                                        .claim = keep_claim,
-                                       .adopt = keep_adopt,
                                        .intend = keep_intend,
                                        .release = keep_release,
                                        .compact = keep_compact};
@@ -203,9 +197,9 @@ static void a_keeper_has_the_file(void **state)
     journal_open_kept(&journal, &ops);
     assert_int_equal(journal_claim(&journal, &claim), 0);
     struct intent intent = {.claim = claim.id, .from = "a", .to = "b"};
-    assert_int_equal(journal_intend(&journal, &intent, 1), 0);
+    assert_int_equal(journal_intend(&journal, &intent), 0);
     assert_string_equal(journal.open.claims[0].set, "b");
-    assert_int_equal(journal_adopt(&journal, &claim), 0);
+    assert_int_equal(journal_claim(&journal, &claim), 0);
     keeper.err = JOURNAL_REFUSED; /* of that line alone */
     assert_int_equal(journal_claim(&journal, &claim), JOURNAL_REFUSED);
     assert_true(journal_is_refused(&journal, JOURNAL_REFUSED));
@@ -213,7 +207,7 @@ static void a_keeper_has_the_file(void **state)
     assert_int_equal(journal.errors, 0);
     assert_false(journal.dirty);
     keeper.err = -ENOSPC;
-    assert_int_equal(journal_release(&journal, &journal.open.claims[0].id, 1), -ENOSPC);
+    assert_int_equal(journal_release(&journal, journal.open.claims[0].id), -ENOSPC);
     assert_false(journal_is_refused(&journal, -ENOSPC));
     assert_int_equal(journal.open.n, 0); /* as with a file */
     assert_int_equal(journal.errors, 1);
@@ -221,7 +215,7 @@ static void a_keeper_has_the_file(void **state)
     keeper.err = 0;
     assert_int_equal(journal_compact(&journal), 0);
     assert_false(journal.dirty);
-    assert_string_equal(keeper.asked, "ciacrz");
+    assert_string_equal(keeper.asked, "ciccrz");
     journal_close(&journal);
 }
 
@@ -250,7 +244,7 @@ static void numbers_are_never_used_twice(void **state)
     struct claim claim = claim_of("/a");
     open_it(*state, &journal);
     assert_int_equal(journal_claim(&journal, &claim), 0);
-    assert_int_equal(journal_release(&journal, &claim.id, 1), 0);
+    assert_int_equal(journal_release(&journal, claim.id), 0);
     assert_int_equal(journal_claim(&journal, &claim), 0);
     assert_int_equal(claim.id, 2);
     journal_close(&journal);
@@ -300,7 +294,7 @@ static void every_cut_is_survived(void **state)
             lines++;
         governor_rig_file(rig, "state/journal", part);
         open_it(rig, &journal);
-        static const size_t open_after[] = {0, 0, 1, 2, 3, 3, 2, 2};
+        static const size_t open_after[] = {0, 0, 1, 2, 3, 3, 3, 2, 1, 2};
         assert_int_equal(journal.open.n, open_after[lines]);
         assert_int_equal(journal.open.torn, cut > 0 && part[cut - 1] != '\n');
         struct claim claim = claim_of("/d");
@@ -326,7 +320,7 @@ static void checksums_are_looked_at(void **state)
     governor_rig_file(rig, "state/journal", text);
     open_it(rig, &journal);
     assert_true(journal.open.torn);
-    assert_string_equal(journal.open.claims[1].original, "max 100000"); /* not adopted */
+    assert_int_equal(journal.open.n, 1); /* the third one's new original is not there */
     journal_close(&journal);
     text[len - 3] ^= 1;
     *strstr(text, "\"/b\"") = '\'';
@@ -337,28 +331,62 @@ static void checksums_are_looked_at(void **state)
     assert_int_equal(rig->calls, calls + 1); /* opened, not written */
 }
 
+#define CLAIM_REST                                                                                 \
+    "\"container\":\"c\",\"container_id\":\"i\",\"dev\":1,\"ino\":2,\"original\":\"max 1\"}"
+#define BOOT "{\"boot\":\"b\",\"journal\":1}"
+
+static void seal(struct textbuf *text, const char *json)
+{
+    journal_seal(text, json, strlen(json));
+}
+
+/* As an earlier version wrote them. */
+static void lines_of_earlier_versions(void **state)
+{
+    struct journal_claims claims = {0};
+    struct textbuf text = TEXTBUF_INIT;
+    size_t number;
+    const char *reason;
+    (void)state;
+    seal(&text, BOOT);
+    for (unsigned id = 1; id <= 3; id++) {
+        char json[512];
+        snprintf(
+            json, sizeof json,
+            "{\"claim\":%u,\"knob\":\"cpu\",\"path\":\"/a\",\"least\":1,\"most\":2," CLAIM_REST,
+            id);
+        seal(&text, json);
+    }
+    seal(&text, "{\"intend\":[[1,\"a\",\"b\"],[2,\"c\",\"d\"]]}");
+    seal(&text, "{\"adopt\":2,\"original\":\"e\",\"least\":1,\"most\":1.5}");
+    seal(&text, "{\"release\":[1,3]}");
+    assert_int_equal(journal_read(text.data, text.len, "b", &claims, &number, &reason), 0);
+    assert_int_equal(claims.n, 1);
+    assert_int_equal(claims.claims[0].id, 2);
+    assert_string_equal(claims.claims[0].original, "e");
+    assert_string_equal(claims.claims[0].set, "");
+    assert_float_equal(claims.claims[0].most, 1.5, 0);
+    journal_claims_release(&claims);
+    textbuf_release(&text);
+}
+
 /* Lines with a right checksum that say something wrong. */
 static void expect_refused(const char *json, const char *why)
 {
     struct journal_claims claims = {0};
     struct textbuf text = TEXTBUF_INIT;
-    struct claim claim = claim_of("/a");
     size_t number;
     const char *reason;
-    journal_line_boot(&text, "b");
-    claim.id = 4;
-    journal_line_claim(&text, &claim);
-    journal_line_seal(&text, json, strlen(json));
-    journal_line_boot(&text, "b"); /* so that it is not the last */
+    seal(&text, BOOT);
+    seal(&text, "{\"claim\":4,\"knob\":\"cpu\",\"path\":\"/a\",\"least\":1,\"most\":2," CLAIM_REST);
+    seal(&text, json);
+    seal(&text, BOOT); /* so that it is not the last */
     assert_int_equal(journal_read(text.data, text.len, "b", &claims, &number, &reason), -EINVAL);
     assert_int_equal(number, 3);
     assert_string_equal(reason, why);
     assert_int_equal(claims.n, 0);
     textbuf_release(&text);
 }
-
-#define CLAIM_REST                                                                                 \
-    "\"container\":\"c\",\"container_id\":\"i\",\"dev\":1,\"ino\":2,\"original\":\"max 1\"}"
 
 #define AFFINITY(tid)                                                                              \
     "{\"claim\":5,\"knob\":\"affinity\",\"path\":\"/a\",\"least\":1,\"most\":2,\"tid\":" tid       \
@@ -429,7 +457,7 @@ static void the_first_line_is_of_a_boot(void **state)
         struct textbuf text = TEXTBUF_INIT;
         size_t number;
         const char *reason;
-        journal_line_seal(&text, lines[i].json, strlen(lines[i].json));
+        seal(&text, lines[i].json);
         assert_int_equal(journal_read(text.data, text.len, "b", &claims, &number, &reason),
                          -EINVAL);
         assert_string_equal(reason, lines[i].why);
@@ -455,7 +483,7 @@ static void who_looks_at_its_descriptors_keeps_no_lock(void **state)
     struct journal journal;
     char error[256];
     open_it(rig, &journal);
-    int looked_at = dup(journal.directory);
+    int looked_at = dup(journal.ledger.directory);
     journal_close(&journal);
     assert_int_equal(try_open(rig, error), 0);
     close(looked_at);
@@ -527,7 +555,7 @@ static void a_full_disk_loses_nothing(void **state)
         rig->fail_with = -ENOSPC;
         struct intent intent = {1, "a", "b"};
         bool claimed = journal_claim(&journal, &first) == 0;
-        bool intended = journal_intend(&journal, &intent, 1) == 0;
+        bool intended = journal_intend(&journal, &intent) == 0;
         bool again = journal_claim(&journal, &second) == 0;
         assert_int_equal(journal.open.n, (size_t)claimed + again);
         assert_true(claimed || !intended);
@@ -556,7 +584,7 @@ static void a_release_counts_even_if_the_disk_is_full(void **state)
     rig->fail_from = rig->calls + 1;
     rig->fail_to = 1000000;
     rig->fail_with = -EIO;
-    assert_int_equal(journal_release(&journal, &claim.id, 1), -EIO);
+    assert_int_equal(journal_release(&journal, claim.id), -EIO);
     assert_int_equal(journal.open.n, 0);
     rig->fail_from = 0;
     assert_int_equal(journal_claim(&journal, &claim), 0);
@@ -575,8 +603,8 @@ static void a_long_file_is_written_anew(void **state)
     assert_int_equal(journal_claim(&journal, &claim), 0);
     struct intent intent = {1, "max 100000", "150000 100000"};
     for (int i = 0; i < 40000; i++)
-        assert_int_equal(journal_intend(&journal, &intent, 1), 0);
-    assert_true(journal.bytes < (1 << 20) + 256);
+        assert_int_equal(journal_intend(&journal, &intent), 0);
+    assert_true(journal.ledger.bytes < (1 << 20) + 256);
     journal_close(&journal);
     open_it(rig, &journal);
     assert_string_equal(journal.open.claims[0].set, "150000 100000");
@@ -644,6 +672,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_file_that_could_not_be_replaced_is_no_place_for_a_line,
                                         setup, teardown),
         cmocka_unit_test(a_keeper_has_the_file),
+        cmocka_unit_test(lines_of_earlier_versions),
         cmocka_unit_test_setup_teardown(a_thread_is_found_again, setup, teardown),
         cmocka_unit_test_setup_teardown(numbers_are_never_used_twice, setup, teardown),
         cmocka_unit_test_setup_teardown(another_boot_voids_it, setup, teardown),

@@ -56,9 +56,7 @@ static void make_writer(struct scene *scene, const char *proc, const char *resct
                                          .hierarchy = scene->root,
                                          .resctrl = resctrl,
                                          .proc = proc,
-                                         .state = scene->journal.directory,
-                                         .journal = scene->journal.fd,
-                                         .boot_id = scene->journal.boot_id};
+                                         .ledger = scene->journal.ledger};
     assert_int_equal(writer_new(&config, &scene->writer), 0);
 }
 
@@ -186,7 +184,7 @@ static size_t open_in_journal(const struct scene *scene, struct journal_claims *
     char text[65536];
     const char *why;
     size_t line;
-    int fd = openat(scene->journal.directory, "journal", O_RDONLY);
+    int fd = openat(scene->journal.ledger.directory, "journal", O_RDONLY);
     ssize_t n = read(fd, text, sizeof text);
     close(fd);
     assert_true(n > 0);
@@ -332,13 +330,16 @@ static void test_a_false_original(void **state)
     }
     prepare(scene, WORKER, 1)->original[0] = '\0';
     expect_refused(scene, ORDER_REFUSED);
-    claim(scene, WORKER, 1);
-    scene->order.kind = ORDER_ADOPT;
-    snprintf(prepare(scene, WORKER, 1)->original, CLAIM_TEXT_MAX, "900000 100000");
-    scene->order.kind = ORDER_ADOPT;
+    claim(scene, WORKER, 1); /* and later by another number, in the place of this one */
+    snprintf(prepare(scene, WORKER, 2)->original, CLAIM_TEXT_MAX, "900000 100000");
     assert_int_equal(obey(scene), -ESTALE);
     governor_rig_set_quota(&scene->rig, WORKER, "900000 100000");
     assert_int_equal(obey(scene), 0);
+    assert_int_equal(writer_open(scene->writer), 1);
+    struct journal_claims open;
+    assert_int_equal(open_in_journal(scene, &open), 1);
+    assert_string_equal(open.claims[0].original, "900000 100000");
+    journal_claims_release(&open);
 }
 
 /* A line of the journal that nobody could read would leave all behind. */
@@ -453,10 +454,7 @@ static void test_held_under_another_name(void **state)
     assert_int_equal(intend(scene, 1, "150000 100000", "200000 100000"), 0);
     assert_int_equal(intend(scene, 1, "200000 100000", "300000 100000"), ORDER_REFUSED);
     assert_int_equal(release(scene, 1), -EBUSY);
-    prepare(scene, WORKER, 1);
-    scene->order.kind = ORDER_ADOPT;
-    assert_int_equal(obey(scene), ORDER_REFUSED);
-    prepare(scene, WORKER, 2);
+    prepare(scene, WORKER, 2); /* what was set is no new original */
     assert_int_equal(obey(scene), ORDER_REFUSED);
     assert_int_equal(put(scene, WORKER, "cpu.max", "200000 100000\n"), 0);
     assert_int_equal(intend(scene, 1, "200000 100000", "300000 100000"), 0);
@@ -477,10 +475,10 @@ static void test_somebody_else_s_limit(void **state)
     expect_quota(scene, WORKER, "110000 100000");
     governor_rig_set_quota(&scene->rig, WORKER, "150000 90000"); /* the same in another period */
     assert_int_equal(put(scene, WORKER, "cpu.max", "150000 100000\n"), ORDER_REFUSED);
-    prepare(scene, WORKER, 1);
-    scene->order.kind = ORDER_ADOPT;
+    prepare(scene, WORKER, 2);
     assert_int_equal(obey(scene), 0);
-    assert_int_equal(release(scene, 1), 0);
+    assert_int_equal(release(scene, 1), ORDER_REFUSED);
+    assert_int_equal(release(scene, 2), 0);
 }
 
 static void test_a_cgroup_that_came_after(void **state)
@@ -614,18 +612,11 @@ static int group(struct scene *scene, enum order_kind kind, const char *name)
     return obey(scene);
 }
 
-/* 'folder' below the rig's root. */
-static int put_group(struct scene *scene, const char *folder, const char *file, const char *text)
+static int put_group(struct scene *scene, const char *name, const char *file, const char *text)
 {
-    struct stat st;
-    char path[512];
-    snprintf(path, sizeof path, "%s/%s", scene->rig.root, folder);
-    assert_int_equal(stat(path, &st), 0);
     memset(&scene->order, 0, sizeof scene->order);
     scene->order.kind = ORDER_FILE;
-    scene->order.of.file.dev = st.st_dev;
-    scene->order.of.file.ino = st.st_ino;
-    snprintf(scene->order.of.file.name, ORDER_NAME_MAX, "%s", file);
+    snprintf(scene->order.of.file.name, ORDER_NAME_MAX, "%s%s%s", name, *name ? "/" : "", file);
     snprintf(scene->order.of.file.text, ORDER_TEXT_MAX, "%s", text);
     return obey(scene);
 }
@@ -674,17 +665,16 @@ static void test_groups_of_others(void **state)
     assert_int_equal(group(scene, ORDER_REMOVE_GROUP, "ig_f_50"), 0);
     assert_int_equal(writer_open(scene->writer), 0);
 
-    assert_int_equal(put_group(scene, "resctrl", "schemata", "L3:0=3;1=3\n"), ORDER_REFUSED);
-    assert_int_equal(put_group(scene, "resctrl/ig_3_100", "schemata", "L3:0=1;1=1\n"),
-                     ORDER_REFUSED);
-    assert_int_equal(put_group(scene, "resctrl/ig_3_100", "mode", "exclusive\n"), ORDER_REFUSED);
-    assert_int_equal(put_group(scene, "resctrl/ig_3_100", "schemata", "L3:0=3;1=3\n"), 0);
-    assert_int_equal(put_group(scene, "resctrl/theirs", "tasks", "11\n"), -ENOENT);
-    assert_int_equal(put_group(scene, "state", "tasks", "11\n"), -ENOENT);
+    assert_int_equal(put_group(scene, "", "schemata", "L3:0=3;1=3\n"), ORDER_REFUSED);
+    assert_int_equal(put_group(scene, "ig_3_100", "schemata", "L3:0=1;1=1\n"), ORDER_REFUSED);
+    assert_int_equal(put_group(scene, "ig_3_100", "mode", "exclusive\n"), ORDER_REFUSED);
+    assert_int_equal(put_group(scene, "ig_3_100", "schemata", "L3:0=3;1=3\n"), 0);
+    assert_int_equal(put_group(scene, "theirs", "tasks", "11\n"), ORDER_REFUSED);
+    assert_int_equal(put_group(scene, "../state", "tasks", "11\n"), ORDER_REFUSED);
 
-    assert_int_equal(put_group(scene, "resctrl/ig_3_100", "tasks", "11\n"), ORDER_REFUSED);
+    assert_int_equal(put_group(scene, "ig_3_100", "tasks", "11\n"), ORDER_REFUSED);
     assert_int_equal(claim_ways(scene, 1), 0);
-    assert_int_equal(put_group(scene, "resctrl/ig_3_100", "tasks", "11\n"), ORDER_REFUSED);
+    assert_int_equal(put_group(scene, "ig_3_100", "tasks", "11\n"), ORDER_REFUSED);
     static const char *const wrong[] = {"1", "fff", "-3", "3 ", "0"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(intend(scene, 1, "7ff", wrong[i]), ORDER_REFUSED);
@@ -693,12 +683,11 @@ static void test_groups_of_others(void **state)
         "12\n",    "13\n", "0\n", "-1\n", "1\n", "\n", "", "11\n,12\n", "000000000000011,12\n",
         "11,12\n", "11"};
     for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
-        assert_int_equal(put_group(scene, "resctrl/ig_3_100", "tasks", strangers[i]),
-                         ORDER_REFUSED);
-    assert_int_equal(put_group(scene, "resctrl/ig_3_100", "tasks", "11\n"), 0);
-    assert_int_equal(put_group(scene, "resctrl/ig_1_100", "tasks", "11\n"), ORDER_REFUSED);
-    assert_int_equal(put_group(scene, "resctrl", "tasks", "12\n"), ORDER_REFUSED);
-    assert_int_equal(put_group(scene, "resctrl", "tasks", "13\n"), 0); /* given back */
+        assert_int_equal(put_group(scene, "ig_3_100", "tasks", strangers[i]), ORDER_REFUSED);
+    assert_int_equal(put_group(scene, "ig_3_100", "tasks", "11\n"), 0);
+    assert_int_equal(put_group(scene, "ig_1_100", "tasks", "11\n"), ORDER_REFUSED);
+    assert_int_equal(put_group(scene, "", "tasks", "12\n"), ORDER_REFUSED);
+    assert_int_equal(put_group(scene, "", "tasks", "13\n"), 0); /* given back */
     assert_int_equal(release(scene, 1), 0);
 }
 

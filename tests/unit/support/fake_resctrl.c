@@ -291,6 +291,15 @@ static int fake_write_at(void *context, int directory, const char *name, const c
 {
     struct fake_resctrl *fake = context;
     size_t g = group_of(fake, directory);
+    const char *slash = strchr(name, '/');
+    char group[64];
+    if (g == 0 && slash) {
+        snprintf(group, sizeof group, "%.*s", (int)(slash - name), name);
+        g = find_group(fake, group);
+        if (g == FAKE_GROUPS)
+            return -ENOENT;
+        name = slash + 1;
+    }
     if (g == FAKE_GROUPS)
         return fake->rig->write.write_at(fake->rig, directory, name, text, len);
     if (fails(fake))

@@ -14,29 +14,37 @@ enum { PASSES = 5 };
 
 /* ---- files ---- */
 
-static int read_at(int directory, const char *name, char *out, size_t size, size_t *len)
+/* Below the root: "tasks", or "ig_7_50/tasks" of our group for a place. */
+static void name_file(const struct resctrl *resctrl, struct resctrl_place place, const char *file,
+                      char out[RESCTRL_GROUP_MAX])
 {
-    int fd = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0)
-        return -errno;
-    int err = fsroot_read_fd(fd, out, size, len);
-    close(fd);
-    return err;
+    if (!resctrl_same_place(place, resctrl->whole))
+        resctrl_name_format(place.mask, place.percent, out);
+    else
+        out[0] = '\0';
+    size_t len = strlen(out);
+    snprintf(out + len, RESCTRL_GROUP_MAX - len, "%s%s", len ? "/" : "", file);
 }
 
-static int read_schemata(int group, struct schemata *out)
+static int read_schemata(const struct resctrl *resctrl, const char *name, struct schemata *out)
 {
     char text[RESCTRL_SCHEMATA_MAX];
     size_t len;
-    int err = read_at(group, "schemata", text, sizeof text, &len);
+    int fd = openat(resctrl->root, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return -errno;
+    int err = fsroot_read_fd(fd, text, sizeof text, &len);
+    close(fd);
     return err ? err : schemata_parse(text, len, out);
 }
 
-static int write_at(const struct resctrl *resctrl, int directory, const char *name,
-                    const char *text, size_t len)
+static int write_file(const struct resctrl *resctrl, struct resctrl_place place, const char *file,
+                      const char *text, size_t len)
 {
     const struct fswrite *write = resctrl->env->write;
-    return write->write_at(write->context, directory, name, text, len);
+    char name[RESCTRL_GROUP_MAX];
+    name_file(resctrl, place, file, name);
+    return write->write_at(write->context, resctrl->root, name, text, len);
 }
 
 /* NULL: it cannot be listed. */
@@ -77,7 +85,7 @@ int resctrl_open(const struct actuator_env *env, struct resctrl *out)
     resctrl.root = fsroot_open(env->fs, FSROOT_RESCTRL, "", O_PATH | O_DIRECTORY);
     if (resctrl.root < 0)
         return -ENODEV;
-    int err = read_schemata(resctrl.root, &resctrl.schemata);
+    int err = read_schemata(&resctrl, "schemata", &resctrl.schemata);
     if (err == -ENOENT || err == -ENOTCONN || err == -EIO)
         err = -ENODEV; /* an empty mount point; one whose file system has ended */
     if (!err)
@@ -167,20 +175,15 @@ int resctrl_find(const struct resctrl *resctrl, int cgroup, bool first_only,
 
 /* ---- groups ---- */
 
-static int open_group(const struct resctrl *resctrl, struct resctrl_place place)
+bool resctrl_is_true(const struct resctrl *resctrl, struct resctrl_place place)
 {
-    char name[RESCTRL_GROUP_MAX] = ".";
-    if (!resctrl_same_place(place, resctrl->whole))
-        resctrl_name_format(place.mask, place.percent, name);
-    int fd = openat(resctrl->root, name, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    return fd < 0 ? -errno : fd;
-}
-
-static bool says(const struct resctrl *resctrl, int group, struct resctrl_place place)
-{
+    char name[RESCTRL_GROUP_MAX];
     struct schemata now;
     uint32_t value;
-    if (read_schemata(group, &now))
+    if (resctrl_same_place(place, resctrl->whole))
+        return true;
+    name_file(resctrl, place, "schemata", name);
+    if (read_schemata(resctrl, name, &now))
         return false;
     if (resctrl->schemata.l3.n > 0 && (!schemata_value(&now.l3, &value) || value != place.mask))
         return false;
@@ -190,43 +193,28 @@ static bool says(const struct resctrl *resctrl, int group, struct resctrl_place 
            (schemata_value(&now.mb, &value) && value == place.percent);
 }
 
-bool resctrl_is_true(const struct resctrl *resctrl, struct resctrl_place place)
-{
-    if (resctrl_same_place(place, resctrl->whole))
-        return true;
-    int group = open_group(resctrl, place);
-    bool is_true = group >= 0 && says(resctrl, group, place);
-    if (group >= 0)
-        close(group);
-    return is_true;
-}
-
-/* Opens our group, which gives what its name says. */
+/* Our group, which gives what its name says. */
 static int make_group(const struct resctrl *resctrl, struct resctrl_place place)
 {
     const struct fswrite *write = resctrl->env->write;
     char name[RESCTRL_GROUP_MAX], text[RESCTRL_SCHEMATA_MAX];
-    int err = 0, group = open_group(resctrl, place);
+    if (resctrl_is_true(resctrl, place))
+        return 0;
     resctrl_name_format(place.mask, place.percent, name);
-    if (group == -ENOENT) {
+    int err = faccessat(resctrl->root, name, F_OK, AT_SYMLINK_NOFOLLOW) ? -errno : 0;
+    if (err == -ENOENT)
         err = write->make_dir(write->context, resctrl->root, name);
-        group = err ? err : open_group(resctrl, place);
-    }
-    if (group < 0 || says(resctrl, group, place))
-        return group;
+    if (err || resctrl_is_true(resctrl, place))
+        return err;
     size_t len = schemata_format(&resctrl->schemata, place.mask, place.percent, text);
-    err = write_at(resctrl, group, "schemata", text, len);
-    if (!err && !says(resctrl, group, place))
+    err = write_file(resctrl, place, "schemata", text, len);
+    if (!err && !resctrl_is_true(resctrl, place))
         err = -EINVAL; /* rounded to what the hardware has */
-    if (!err)
-        return group;
-    close(group);
     return err;
 }
 
 struct move {
     const struct resctrl *resctrl;
-    int group;
     struct resctrl_place to;
     unsigned moved;
 };
@@ -248,7 +236,7 @@ static int move_task(void *context, unsigned tid)
     int err = find_task(move->resctrl, tid, &state, &place);
     if (!err && state != RESCTRL_FOREIGN && !is_there(move, state, place)) {
         int len = snprintf(text, sizeof text, "%u\n", tid);
-        err = write_at(move->resctrl, move->group, "tasks", text, (size_t)len);
+        err = write_file(move->resctrl, move->to, "tasks", text, (size_t)len);
         move->moved += !err;
     }
     return err == -ESRCH ? 0 : err;
@@ -266,21 +254,11 @@ static int move_all(struct move *move, int cgroup)
     return err;
 }
 
-static int open_target(const struct resctrl *resctrl, struct resctrl_place to)
-{
-    bool home = resctrl_same_place(to, resctrl->whole);
-    return home ? open_group(resctrl, to) : make_group(resctrl, to);
-}
-
 int resctrl_move(const struct resctrl *resctrl, int cgroup, struct resctrl_place to)
 {
     struct move move = {.resctrl = resctrl, .to = to};
-    move.group = open_target(resctrl, to);
-    if (move.group < 0)
-        return move.group;
-    int err = move_all(&move, cgroup);
-    close(move.group);
-    return err;
+    int err = make_group(resctrl, to);
+    return err ? err : move_all(&move, cgroup);
 }
 
 struct turn {
@@ -300,11 +278,10 @@ static int keep_task(void *context, unsigned tid)
 int resctrl_keep(const struct resctrl *resctrl, int cgroup, struct resctrl_place to, size_t *from)
 {
     struct turn turn = {.move = {.resctrl = resctrl, .to = to}, .from = *from};
-    turn.move.group = open_target(resctrl, to);
-    if (turn.move.group < 0)
-        return turn.move.group;
+    int err = make_group(resctrl, to);
+    if (err)
+        return err;
     int result = cgroup_tasks(cgroup, keep_task, &turn);
-    close(turn.move.group);
     *from = result > 0 ? turn.from + RESCTRL_KEPT : 0;
     return result < 0 ? result : 0;
 }
@@ -319,11 +296,7 @@ static int move_child(void *context, int cgroup)
 int resctrl_return_below(const struct resctrl *resctrl, int cgroup, bool *any)
 {
     struct move move = {.resctrl = resctrl, .to = resctrl->whole};
-    move.group = open_group(resctrl, move.to);
-    if (move.group < 0)
-        return move.group;
     int err = cgroup_each_below(cgroup, move_child, &move);
-    close(move.group);
     *any = move.moved > 0;
     return err;
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -31,8 +32,9 @@ static int read_list(int directory, const char *name, char *out, size_t size)
 int cgroup_cpus_read(const struct cgroup_cpus *cpus, int directory, const char *path, char *out,
                      size_t size)
 {
-    struct stat st;
-    int fd = cpus->v1[0] ? cgroup_dir_open(cpus->v1, path, &st) : -1;
+    struct claim same;
+    snprintf(same.path, sizeof same.path, "%s", path);
+    int fd = cpus->v1[0] ? cgroup_dir_claim(cpus->v1, &same) : -1;
     int err = fd < 0 ? read_list(directory, "cpuset.cpus.effective", out, size)
                      : read_list(fd, "cpuset.effective_cpus", out, size);
     if (fd >= 0)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int open_directory(int at, const char *path, int flags, struct stat *st)
@@ -16,21 +17,16 @@ static int open_directory(int at, const char *path, int flags, struct stat *st)
     return err;
 }
 
-static int open_below(int root, const char *path, struct stat *st)
+/* And what the root is, if it is there. */
+static int open_below(const char *root, const char *path, struct stat *root_st, struct stat *st)
 {
-    if (!claim_path_is_safe(path))
-        return -EINVAL;
     const char *below = path + strspn(path, "/");
-    return open_directory(root, *below ? below : ".", O_NOFOLLOW, st);
-}
-
-int cgroup_dir_open(const char *root, const char *path, struct stat *st)
-{
-    struct stat root_st;
-    int root_fd = open_directory(AT_FDCWD, root, 0, &root_st);
+    int root_fd = open_directory(AT_FDCWD, root, 0, root_st);
     if (root_fd < 0)
         return root_fd;
-    int fd = open_below(root_fd, path, st);
+    int fd = claim_path_is_safe(path)
+                 ? open_directory(root_fd, *below ? below : ".", O_NOFOLLOW, st)
+                 : -EINVAL;
     close(root_fd);
     return fd;
 }
@@ -38,11 +34,7 @@ int cgroup_dir_open(const char *root, const char *path, struct stat *st)
 int cgroup_dir_claim(const char *root, struct claim *claim)
 {
     struct stat root_st, st;
-    int root_fd = open_directory(AT_FDCWD, root, 0, &root_st);
-    if (root_fd < 0)
-        return root_fd;
-    int fd = open_below(root_fd, claim->path, &st);
-    close(root_fd);
+    int fd = open_below(root, claim->path, &root_st, &st);
     if (fd < 0)
         return fd;
     claim->dev = st.st_dev;
@@ -60,16 +52,14 @@ static bool is_same_root(const struct claim *claim, const struct stat *st)
 
 int cgroup_dir_open_claimed(const char *root, const struct claim *claim)
 {
-    struct stat root_st, st;
-    int root_fd = open_directory(AT_FDCWD, root, 0, &root_st);
-    if (root_fd < 0)
-        return -EXDEV;
-    int fd = is_same_root(claim, &root_st) ? open_below(root_fd, claim->path, &st) : -EXDEV;
-    close(root_fd);
-    if (fd == -ENOENT || fd == -ENOTDIR)
-        return -ENODEV;
-    if (fd < 0 || (st.st_dev == claim->dev && st.st_ino == claim->ino))
-        return fd;
-    close(fd);
-    return -ENODEV;
+    struct stat root_st = {0}, st;
+    int fd = open_below(root, claim->path, &root_st, &st), err = fd;
+    if (root_st.st_nlink == 0 || !is_same_root(claim, &root_st))
+        err = -EXDEV;
+    else if (fd == -ENOENT || fd == -ENOTDIR ||
+             (fd >= 0 && (st.st_dev != claim->dev || st.st_ino != claim->ino)))
+        err = -ENODEV;
+    if (err < 0 && fd >= 0)
+        close(fd);
+    return err;
 }

@@ -4,15 +4,11 @@
 #ifndef IE_GOVERNOR_CGROUP_DIR_H
 #define IE_GOVERNOR_CGROUP_DIR_H
 
-#include <sys/stat.h>
-
 #include "exporter/governor/terms/claim.h"
 
-/* Below 'root', a hierarchy's mount: a descriptor (O_PATH), with what it is in *st; or -errno,
- * -EINVAL for a path that leads elsewhere. The last name may be no link. */
-int cgroup_dir_open(const char *root, const char *path, struct stat *st);
-
-/* The same of the claim's path, and what it and the root are goes into the claim. */
+/* Of the claim's path below 'root', a hierarchy's mount: a descriptor (O_PATH), and what it and the
+ * root are goes into the claim; or -errno, -EINVAL for a path that leads elsewhere. The last name
+ * may be no link. */
 int cgroup_dir_claim(const char *root, struct claim *claim);
 
 /* Likewise of a claim. -ENODEV: it has ended, and what is there now is not it. -EXDEV: this root is

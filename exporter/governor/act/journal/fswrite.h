@@ -13,8 +13,9 @@
 
 struct fswrite {
     void *context;
-    /* The whole text in one write(2) to an existing file, whose content it becomes: the kernel's
-     * control files take a value as a whole. */
+    /* The whole text in one write(2) to an existing file of the directory, or of a group in it,
+     * "ig_7_50/tasks", whose content it becomes: the kernel's control files take a value as a
+     * whole. */
     int (*write_at)(void *context, int directory, const char *name, const char *text, size_t len);
     /* A file to append to, made if it is not there, mode 0600; emptied if so asked. Returns the
      * descriptor, which the caller closes. */

@@ -9,10 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char file_name[] = "journal", new_name[] = "journal.new";
+static const char file_name[] = "journal";
 
-/* A file this long is written anew; longer than JOURNAL_MAX is none of ours. */
-enum { JOURNAL_LONG = 1 << 20, JOURNAL_MAX = 16 << 20 };
+enum { JOURNAL_MAX = 16 << 20 }; /* longer, it is none of ours */
 enum { LOCK_TRIES = 10, LOCK_PAUSE_US = 20000 };
 
 /* ---- opening ---- */
@@ -101,7 +100,7 @@ static int read_file(struct journal *journal, const char *directory, bool was_th
     char *text = NULL;
     size_t len = 0, line = 0;
     const char *why = NULL;
-    int err = read_whole(journal->fd, &text, &len);
+    int err = read_whole(journal->ledger.fd, &text, &len);
     if (!err) {
         err = journal_read(text, len, journal->boot_id, &journal->open, &line, &why);
         free(text);
@@ -114,15 +113,15 @@ static int read_file(struct journal *journal, const char *directory, bool was_th
         snprintf(error, error_size, "%s/%s: %s", directory, file_name,
                  err == -ENOTSUP ? "it is no file" : strerror(-err));
     /* Also when it is torn, empty or of another boot: the next line is its first. */
-    journal->dirty = true;
+    journal->dirty = journal->ledger.dirty = true;
     return err;
 }
 
-static int open_file(struct journal *journal, bool make)
+static int open_file(const struct ledger *ledger, bool make)
 {
     if (make)
-        return journal->write->open_at(journal->write->context, journal->directory, file_name, 0);
-    int fd = openat(journal->directory, file_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        return ledger->write->open_at(ledger->write->context, ledger->directory, file_name, 0);
+    int fd = openat(ledger->directory, file_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     return fd < 0 ? -errno : fd;
 }
 
@@ -130,18 +129,21 @@ int journal_open(struct journal *journal, const char *directory, bool make,
                  const struct fswrite *write, const struct fsroot *fs, char *error,
                  size_t error_size)
 {
-    *journal = (struct journal){.write = write, .directory = -1, .fd = -1};
-    int err = open_directory(directory, &journal->directory, error, error_size);
+    journal_open_nowhere(journal);
+    journal->ledger.write = write;
+    journal->ledger.boot_id = journal->boot_id;
+    journal->ledger.open = &journal->open;
+    int err = open_directory(directory, &journal->ledger.directory, error, error_size);
     if (err)
         return err;
     err = read_boot_id(fs, journal->boot_id);
-    bool was_there = !err && faccessat(journal->directory, file_name, F_OK, 0) == 0;
+    bool was_there = !err && faccessat(journal->ledger.directory, file_name, F_OK, 0) == 0;
     if (err) {
         snprintf(error, error_size, "the kernel's boot_id: %s", strerror(-err));
     } else {
-        int fd = open_file(journal, make);
+        int fd = open_file(&journal->ledger, make);
         if (fd >= 0)
-            journal->fd = fd;
+            journal->ledger.fd = fd;
         else
             err = fd;
         if (err)
@@ -156,7 +158,7 @@ int journal_open(struct journal *journal, const char *directory, bool make,
 
 void journal_open_nowhere(struct journal *journal)
 {
-    *journal = (struct journal){.directory = -1, .fd = -1};
+    *journal = (struct journal){.ledger = {.directory = -1, .fd = -1}};
 }
 
 void journal_open_kept(struct journal *journal, const struct journal_keeper *keeper)
@@ -167,39 +169,18 @@ void journal_open_kept(struct journal *journal, const struct journal_keeper *kee
 
 void journal_close(struct journal *journal)
 {
-    if (journal->fd >= 0)
-        close(journal->fd);
-    if (journal->directory >= 0) {
-        flock(journal->directory, LOCK_UN); /* closing does, once nobody looks at it in /proc */
-        close(journal->directory);
+    if (journal->ledger.fd >= 0)
+        close(journal->ledger.fd);
+    if (journal->ledger.directory >= 0) {
+        flock(journal->ledger.directory,
+              LOCK_UN); /* closing does, once nobody looks at it in /proc */
+        close(journal->ledger.directory);
     }
-    journal->fd = journal->directory = -1;
-    textbuf_release(&journal->text);
+    journal->ledger.fd = journal->ledger.directory = -1;
     journal_claims_release(&journal->open);
 }
 
 /* ---- writing ---- */
-
-static int write_anew(struct journal *journal)
-{
-    void *context = journal->write->context;
-    journal->dirty = true; /* until it is known which of the two files has the name */
-    int fd = journal->write->open_at(context, journal->directory, new_name, 1);
-    if (fd < 0)
-        return fd;
-    int err = journal->write->append(context, fd, journal->text.data, journal->text.len);
-    if (!err)
-        err = journal->write->rename_at(context, journal->directory, new_name, file_name);
-    if (err) {
-        close(fd);
-        return err;
-    }
-    close(journal->fd);
-    journal->fd = fd;
-    journal->bytes = journal->text.len;
-    journal->dirty = false;
-    return 0;
-}
 
 bool journal_is_refused(const struct journal *journal, int err)
 {
@@ -207,7 +188,7 @@ bool journal_is_refused(const struct journal *journal, int err)
                                err == -EXDEV || err == -EBUSY);
 }
 
-/* What a keeper has made of a line, who writes it anew himself where a part of it may be there. */
+/* What has become of a line; where a part of it may be there the next one makes the file anew. */
 static int keep(struct journal *journal, int err)
 {
     bool failed = err && !journal_is_refused(journal, err);
@@ -216,135 +197,65 @@ static int keep(struct journal *journal, int err)
     return err;
 }
 
+static bool is_nowhere(const struct journal *journal)
+{
+    return !journal->keeper && journal->ledger.fd < 0;
+}
+
 int journal_compact(struct journal *journal)
 {
-    if (journal->keeper)
-        return keep(journal, journal->keeper->compact(journal->keeper->context));
-    if (journal->fd < 0)
+    const struct journal_keeper *keeper = journal->keeper;
+    if (is_nowhere(journal))
         return 0;
-    textbuf_clear(&journal->text);
-    journal_line_boot(&journal->text, journal->boot_id);
-    for (size_t i = 0; i < journal->open.n; i++) {
-        const struct claim *claim = &journal->open.claims[i];
-        struct intent intent = {.claim = claim->id};
-        journal_line_claim(&journal->text, claim);
-        memcpy(intent.from, claim->from, sizeof intent.from);
-        memcpy(intent.to, claim->set, sizeof intent.to);
-        if (claim->set[0])
-            journal_line_intend(&journal->text, &intent, 1);
-    }
-    int err = textbuf_finish(&journal->text);
-    if (!err)
-        err = write_anew(journal);
-    if (err)
-        journal->errors++;
-    return err;
-}
-
-/* Before a line is made in journal->text. */
-static int prepare(struct journal *journal)
-{
-    if (journal->keeper) /* who does so by himself */
-        return 0;
-    int err = journal->dirty || journal->bytes > JOURNAL_LONG ? journal_compact(journal) : 0;
-    textbuf_clear(&journal->text);
-    return err;
-}
-
-static int write_line(struct journal *journal)
-{
-    int err = textbuf_finish(&journal->text);
-    if (journal->fd < 0)
-        return err;
-    if (!err)
-        err = journal->write->append(journal->write->context, journal->fd, journal->text.data,
-                                     journal->text.len);
-    if (err) {
-        journal->errors++;
-        journal->dirty = true; /* a part of the line may be there */
-    } else {
-        journal->bytes += journal->text.len;
-    }
-    return err;
+    return keep(journal,
+                keeper ? keeper->compact(keeper->context) : ledger_compact(&journal->ledger));
 }
 
 int journal_claim(struct journal *journal, struct claim *claim)
 {
-    struct claim with_id = *claim;
-    int err = prepare(journal);
-    if (err)
-        return err;
-    with_id.id = journal->open.last_id + 1;
+    const struct journal_keeper *keeper = journal->keeper;
+    struct claim numbered = *claim;
+    const uint64_t instead = journal_claims_find(&journal->open, claim->id) ? claim->id : 0;
     /* Before the line is written: a line without a claim would be one that nobody releases. */
-    err = journal_claims_add(&journal->open, &with_id);
+    int err = journal_claims_reserve(&journal->open);
     if (err)
         return err;
-    if (journal->keeper) {
-        err = keep(journal, journal->keeper->claim(journal->keeper->context, &with_id));
-    } else {
-        journal_line_claim(&journal->text, &with_id);
-        err = write_line(journal);
-    }
-    if (err)
-        journal_claims_remove(&journal->open, with_id.id);
-    else
-        *claim = with_id;
-    return err;
-}
-
-int journal_adopt(struct journal *journal, const struct claim *claim)
-{
-    struct claim *open = journal_claims_find(&journal->open, claim->id);
-    if (!open)
-        return -ENOENT;
-    int err = prepare(journal);
+    numbered.id = ++journal->open.last_id;
+    if (!is_nowhere(journal))
+        err = keep(journal, keeper ? keeper->claim(keeper->context, &numbered)
+                                   : ledger_claim(&journal->ledger, &numbered, instead));
     if (err)
         return err;
-    if (journal->keeper) {
-        err = keep(journal, journal->keeper->adopt(journal->keeper->context, claim));
-    } else {
-        journal_line_adopt(&journal->text, claim);
-        err = write_line(journal);
-    }
-    if (err)
-        return err;
-    *open = *claim;
-    open->from[0] = open->set[0] = '\0';
+    journal_claims_remove(&journal->open, instead);
+    journal->open.claims[journal->open.n++] = numbered;
+    *claim = numbered;
     return 0;
 }
 
-int journal_intend(struct journal *journal, const struct intent *intents, size_t n)
+int journal_intend(struct journal *journal, const struct intent *intent)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!journal_claims_find(&journal->open, intents[i].claim))
-            return -ENOENT;
-    int err = prepare(journal);
+    const struct journal_keeper *keeper = journal->keeper;
+    struct claim *claim = journal_claims_find(&journal->open, intent->claim);
+    if (!claim)
+        return -ENOENT;
+    int err = 0;
+    if (!is_nowhere(journal))
+        err = keep(journal, keeper ? keeper->intend(keeper->context, intent)
+                                   : ledger_intend(&journal->ledger, intent));
     if (err)
         return err;
-    if (journal->keeper) {
-        err = keep(journal, journal->keeper->intend(journal->keeper->context, intents, n));
-    } else {
-        journal_line_intend(&journal->text, intents, n);
-        err = write_line(journal);
-    }
-    for (size_t i = 0; i < n && !err; i++) {
-        struct claim *claim = journal_claims_find(&journal->open, intents[i].claim);
-        memcpy(claim->from, intents[i].from, sizeof claim->from);
-        memcpy(claim->set, intents[i].to, sizeof claim->set);
-    }
-    return err;
+    memcpy(claim->from, intent->from, sizeof claim->from);
+    memcpy(claim->set, intent->to, sizeof claim->set);
+    return 0;
 }
 
-int journal_release(struct journal *journal, const uint64_t *claims, size_t n)
+int journal_release(struct journal *journal, uint64_t claim)
 {
-    int err = n > 0 ? prepare(journal) : 0;
-    if (n > 0 && journal->keeper) {
-        err = keep(journal, journal->keeper->release(journal->keeper->context, claims, n));
-    } else if (n > 0 && !err) {
-        journal_line_release(&journal->text, claims, n);
-        err = write_line(journal);
-    }
-    for (size_t i = 0; i < n; i++)
-        journal_claims_remove(&journal->open, claims[i]);
+    const struct journal_keeper *keeper = journal->keeper;
+    int err = 0;
+    if (!is_nowhere(journal))
+        err = keep(journal, keeper ? keeper->release(keeper->context, claim)
+                                   : ledger_release(&journal->ledger, claim));
+    journal_claims_remove(&journal->open, claim);
     return err;
 }

@@ -16,17 +16,16 @@
 #include <stdbool.h>
 
 #include "exporter/base/fsroot.h"
-#include "exporter/governor/act/journal/fswrite.h"
-#include "exporter/governor/act/journal/journal_lines.h"
+#include "exporter/governor/act/journal/ledger.h"
 
 /* Who keeps the file where this process may not write: each as the function of its name below, but
  * for 'open', which is not its business. */
 struct journal_keeper {
     void *context;
-    int (*claim)(void *context, const struct claim *claim); /* which has its number */
-    int (*adopt)(void *context, const struct claim *claim);
-    int (*intend)(void *context, const struct intent *intents, size_t n);
-    int (*release)(void *context, const uint64_t *claims, size_t n);
+    /* Which has its number; one of the same knob that is open, and not held, is released. */
+    int (*claim)(void *context, const struct claim *claim);
+    int (*intend)(void *context, const struct intent *intent);
+    int (*release)(void *context, uint64_t claim);
     int (*compact)(void *context);
 };
 
@@ -35,15 +34,12 @@ enum { JOURNAL_REFUSED = -EBADRQC };
 
 struct journal {
     struct journal_claims open; /* claims; read them here, change them by the functions below */
-    const struct fswrite *write;
     const struct journal_keeper *keeper; /* NULL: the file is written here */
-    int directory, fd;                   /* -1, -1: in memory only, or a keeper's */
+    struct ledger ledger;                /* its descriptors -1: in memory only, or a keeper's */
     char boot_id[BOOT_ID_MAX];
-    size_t bytes;    /* in the file */
-    bool dirty;      /* the file does not hold what 'open' does: the next line writes it anew */
+    bool dirty;      /* the last line is not, or not wholly, in the file: the next makes it anew */
     bool incomplete; /* it was empty or torn when it was opened: it may have held more */
     uint64_t errors; /* lines that could not be written */
-    struct textbuf text;
 };
 
 /*
@@ -68,15 +64,14 @@ bool journal_is_refused(const struct journal *journal, int err);
 
 /* Each writes its line and then changes 'open'. -errno: neither has happened. */
 
-/* Gives the claim its number. */
+/* Gives the claim its number. One that is open by its number has a new original and new limits:
+ * it takes the place of that. Nothing of it is set yet. */
 int journal_claim(struct journal *journal, struct claim *claim);
-/* The new original and limits of a claim that is open; nothing of it is set any more. */
-int journal_adopt(struct journal *journal, const struct claim *claim);
-/* n > 0 changes that come next; sets from and set of their claims. One line for all. */
-int journal_intend(struct journal *journal, const struct intent *intents, size_t n);
-/* Removes the claims from 'open' even if the line could not be written: then the next line that can
+/* A change that comes next; sets from and set of its claim. */
+int journal_intend(struct journal *journal, const struct intent *intent);
+/* Removes the claim from 'open' even if the line could not be written: then the next line that can
  * be writes the file anew. */
-int journal_release(struct journal *journal, const uint64_t *claims, size_t n);
+int journal_release(struct journal *journal, uint64_t claim);
 
 /* Replaces the file by one of what is open now. */
 int journal_compact(struct journal *journal);

@@ -1,110 +1,15 @@
 #include "exporter/governor/act/journal/journal_lines.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
 #include <libdeflate.h>
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "exporter/base/array.h"
 
-enum { JOURNAL_VERSION = 1, CRC_DIGITS = 8 };
-
-/* ---- writing ---- */
-
-void journal_line_seal(struct textbuf *out, const char *json, size_t len)
-{
-    textbuf_printf(out, "%08" PRIx32 " ", libdeflate_crc32(0, json, len));
-    textbuf_add(out, json, len);
-    textbuf_char(out, '\n');
-}
-
-static void seal(struct textbuf *out, struct textbuf *json)
-{
-    int err = textbuf_finish(json);
-    if (err)
-        out->error = out->error ? out->error : err;
-    else
-        journal_line_seal(out, json->data, json->len);
-    textbuf_release(json);
-}
-
-static void add_limits(struct textbuf *json, const struct claim *claim)
-{
-    textbuf_str(json, ",\"original\":");
-    textbuf_quoted(json, claim->original);
-    textbuf_str(json, ",\"least\":");
-    textbuf_double(json, claim->least);
-    textbuf_str(json, ",\"most\":");
-    textbuf_double(json, claim->most);
-    textbuf_char(json, '}');
-}
-
-void journal_line_boot(struct textbuf *out, const char *boot_id)
-{
-    struct textbuf json = TEXTBUF_INIT;
-    textbuf_str(&json, "{\"boot\":");
-    textbuf_quoted(&json, boot_id);
-    textbuf_printf(&json, ",\"journal\":%d}", JOURNAL_VERSION);
-    seal(out, &json);
-}
-
-void journal_line_claim(struct textbuf *out, const struct claim *claim)
-{
-    struct textbuf json = TEXTBUF_INIT;
-    textbuf_printf(&json, "{\"claim\":%" PRIu64 ",\"knob\":\"%s\",\"container\":", claim->id,
-                   knob_name(claim->knob));
-    textbuf_quoted(&json, claim->container);
-    textbuf_str(&json, ",\"container_id\":");
-    textbuf_quoted(&json, claim->container_id);
-    textbuf_str(&json, ",\"path\":");
-    textbuf_quoted(&json, claim->path);
-    textbuf_printf(&json, ",\"dev\":%" PRIu64 ",\"ino\":%" PRIu64, claim->dev, claim->ino);
-    if (claim->root_ino)
-        textbuf_printf(&json, ",\"root_dev\":%" PRIu64 ",\"root_ino\":%" PRIu64, claim->root_dev,
-                       claim->root_ino);
-    if (claim->tid)
-        textbuf_printf(&json, ",\"tid\":%d,\"tid_start\":%" PRIu64 ",\"tid_claimed\":%" PRIu64,
-                       claim->tid, claim->tid_start, claim->tid_claimed);
-    add_limits(&json, claim);
-    seal(out, &json);
-}
-
-void journal_line_adopt(struct textbuf *out, const struct claim *claim)
-{
-    struct textbuf json = TEXTBUF_INIT;
-    textbuf_printf(&json, "{\"adopt\":%" PRIu64, claim->id);
-    add_limits(&json, claim);
-    seal(out, &json);
-}
-
-void journal_line_intend(struct textbuf *out, const struct intent *intents, size_t n)
-{
-    struct textbuf json = TEXTBUF_INIT;
-    textbuf_str(&json, "{\"intend\":[");
-    for (size_t i = 0; i < n; i++) {
-        textbuf_printf(&json, "%s[%" PRIu64 ",", i ? "," : "", intents[i].claim);
-        textbuf_quoted(&json, intents[i].from);
-        textbuf_char(&json, ',');
-        textbuf_quoted(&json, intents[i].to);
-        textbuf_char(&json, ']');
-    }
-    textbuf_str(&json, "]}");
-    seal(out, &json);
-}
-
-void journal_line_release(struct textbuf *out, const uint64_t *claims, size_t n)
-{
-    struct textbuf json = TEXTBUF_INIT;
-    textbuf_str(&json, "{\"release\":[");
-    for (size_t i = 0; i < n; i++)
-        textbuf_printf(&json, "%s%" PRIu64, i ? "," : "", claims[i]);
-    textbuf_str(&json, "]}");
-    seal(out, &json);
-}
+enum { CRC_DIGITS = 8 };
 
 /* ---- the claims ---- */
 
@@ -122,17 +27,11 @@ struct claim *journal_claims_find(const struct journal_claims *claims, uint64_t 
     return NULL;
 }
 
-int journal_claims_add(struct journal_claims *claims, const struct claim *claim)
+int journal_claims_reserve(struct journal_claims *claims)
 {
     if (claims->n >= CLAIMS_MAX)
         return -ENOSPC;
-    int err = array_reserve(&claims->claims, &claims->cap, claims->n + 1, sizeof *claims->claims);
-    if (err)
-        return err;
-    claims->claims[claims->n++] = *claim;
-    if (claim->id > claims->last_id)
-        claims->last_id = claim->id;
-    return 0;
+    return array_reserve(&claims->claims, &claims->cap, claims->n + 1, sizeof *claims->claims);
 }
 
 void journal_claims_remove(struct journal_claims *claims, uint64_t id)
@@ -206,6 +105,14 @@ static bool take_limits(const json_t *line, struct claim *claim)
            claim->original[0] != '\0';
 }
 
+static enum knob find_knob(const char *name)
+{
+    int knob = 0;
+    while (knob < KNOB_COUNT && strcmp(knob_name((enum knob)knob), name) != 0)
+        knob++;
+    return (enum knob)knob;
+}
+
 static const char *read_claim(const json_t *line, struct journal_claims *out, int *err)
 {
     struct claim claim = {0};
@@ -213,7 +120,7 @@ static const char *read_claim(const json_t *line, struct journal_claims *out, in
     if (!take_id(json_object_get(line, "claim"), &claim.id) || claim.id <= out->last_id)
         return "its number is not above those before";
     if (!take_text(json_object_get(line, "knob"), knob, sizeof knob) ||
-        (claim.knob = knob_find(knob)) == KNOB_COUNT)
+        (claim.knob = find_knob(knob)) == KNOB_COUNT)
         return "its knob is not known";
     if (!take_text(json_object_get(line, "path"), claim.path, sizeof claim.path) ||
         !claim_path_is_safe(claim.path))
@@ -226,8 +133,12 @@ static const char *read_claim(const json_t *line, struct journal_claims *out, in
         !take_thread(line, &claim) || !take_limits(line, &claim))
         return "it is no whole claim";
     claim.value = claim.most;
-    *err = journal_claims_add(out, &claim);
-    return *err ? "too many claims" : NULL;
+    *err = journal_claims_reserve(out);
+    if (*err)
+        return "too many claims";
+    out->claims[out->n++] = claim;
+    out->last_id = claim.id;
+    return NULL;
 }
 
 static const char *read_adopt(const json_t *line, struct journal_claims *out)

@@ -6,35 +6,26 @@
  *      "path":"/kubepods/...","dev":27,"ino":857,"root_dev":27,"root_ino":1,
  *      "original":"max 100000","least":1,"most":4}
  *                         a thread's has "tid":4711,"tid_start":81000,"tid_claimed":92000 as well
- *     {"adopt":7,"original":"200000 100000","least":1,"most":2}   somebody's new specification
  *     {"intend":[[7,"max 100000","150000 100000"]]}               from, to; before each change
  *     {"release":[7]}                                             the original is back, or left
+ *
+ * Earlier versions wrote {"adopt":7,"original":"200000 100000","least":1,"most":2} for somebody's
+ * new specification, and several changes or releases in one line.
  */
 #ifndef IE_GOVERNOR_JOURNAL_LINES_H
 #define IE_GOVERNOR_JOURNAL_LINES_H
 
 #include <stddef.h>
 
-#include "exporter/base/textbuf.h"
 #include "exporter/governor/terms/claim.h"
 
-enum { BOOT_ID_MAX = 64 };
+enum { BOOT_ID_MAX = 64, JOURNAL_VERSION = 1 };
 
 /* One change that is about to be made. */
 struct intent {
     uint64_t claim;
     char from[CLAIM_TEXT_MAX], to[CLAIM_TEXT_MAX];
 };
-
-/* Appends a line of this JSON; the others make it, too. */
-void journal_line_seal(struct textbuf *out, const char *json, size_t len);
-
-/* Each appends one line. */
-void journal_line_boot(struct textbuf *out, const char *boot_id);
-void journal_line_claim(struct textbuf *out, const struct claim *claim);
-void journal_line_adopt(struct textbuf *out, const struct claim *claim);
-void journal_line_intend(struct textbuf *out, const struct intent *intents, size_t n);
-void journal_line_release(struct textbuf *out, const uint64_t *claims, size_t n);
 
 /* What a journal says: the claims that are open, oldest first. */
 struct journal_claims {
@@ -48,8 +39,8 @@ struct journal_claims {
 void journal_claims_release(struct journal_claims *claims);
 /* The open claim of this id, or NULL. */
 struct claim *journal_claims_find(const struct journal_claims *claims, uint64_t id);
-/* Adds a copy. -ENOSPC beyond CLAIMS_MAX, -ENOMEM. */
-int journal_claims_add(struct journal_claims *claims, const struct claim *claim);
+/* Room for one more. -ENOSPC beyond CLAIMS_MAX, -ENOMEM. */
+int journal_claims_reserve(struct journal_claims *claims);
 void journal_claims_remove(struct journal_claims *claims, uint64_t id);
 
 /*

@@ -1,14 +1,12 @@
 /*
- * The journal as the writer writes it: journal_lines.h says what it has; nobody else does while a
- * decider runs. One thread.
+ * The journal as it is written: lines of journal_lines.h in a file that only grows, until it is
+ * made anew. One thread.
  */
 #ifndef IE_GOVERNOR_LEDGER_H
 #define IE_GOVERNOR_LEDGER_H
 
-#include <stdbool.h>
-
 #include "exporter/governor/act/journal/fswrite.h"
-#include "exporter/governor/terms/claim.h"
+#include "exporter/governor/act/journal/journal_lines.h"
 
 struct ledger {
     const struct fswrite *write;
@@ -16,14 +14,14 @@ struct ledger {
     const char *boot_id;
     bool dirty; /* the file does not hold what is open: the next line writes it anew */
     size_t bytes;
-    const struct claim *claims; /* what is open; the caller's */
-    const size_t *n;
+    const struct journal_claims *open; /* the caller's, who changes it after a line was written */
 };
 
 /* Each appends its line. 0 or -errno: then it is not there, or not whole, and 'dirty' is set. */
-int ledger_claim(struct ledger *ledger, const struct claim *claim);
-int ledger_adopt(struct ledger *ledger, const struct claim *claim);
-int ledger_intend(struct ledger *ledger, const struct claim *claim);
+
+/* 'instead': the number of one that is open and that this one takes the place of; 0: none. */
+int ledger_claim(struct ledger *ledger, const struct claim *claim, uint64_t instead);
+int ledger_intend(struct ledger *ledger, const struct intent *intent);
 int ledger_release(struct ledger *ledger, uint64_t claim);
 /* Replaces the file by one of what is open. */
 int ledger_compact(struct ledger *ledger);
