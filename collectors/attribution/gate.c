@@ -175,27 +175,6 @@ void gate_judge(struct attribution_domain *d)
     }
 }
 
-static bool any(const struct attribution_domain *d, enum attribution_state state)
-{
-    for (unsigned i = 0; i < d->config.slots; i++)
-        if (d->slots[i].ticket && d->slots[i].state == state)
-            return true;
-    return false;
-}
-
-enum gate_domain_state gate_domain_state(const struct attribution_domain *d, double calm_ns)
-{
-    if (d->readings <= d->config.learning)
-        return GATE_LEARNING;
-    if (any(d, ATTRIBUTION_NAMED))
-        return GATE_NAMED;
-    if (d->n_groups > 0)
-        return GATE_GROUP;
-    if (d->latency_ns - calm_ns < min_effect * d->latency_ns)
-        return GATE_CALM;
-    return any(d, ATTRIBUTION_SUSPECTED) ? GATE_SUSPECTED : GATE_UNKNOWN;
-}
-
 const char *gate_domain_state_name(enum gate_domain_state state)
 {
     static const char *const names[GATE_STATES] = {
@@ -203,21 +182,4 @@ const char *gate_domain_state_name(enum gate_domain_state state)
         [GATE_CALM] = "calm",         [GATE_SUSPECTED] = "suspected", [GATE_UNKNOWN] = "unknown",
     };
     return state < GATE_STATES ? names[state] : NULL;
-}
-
-double gate_named_ns(const struct attribution_domain *d)
-{
-    double sum = 0;
-    for (unsigned i = 0; i < d->config.slots; i++)
-        if (d->slots[i].ticket && d->slots[i].state == ATTRIBUTION_NAMED)
-            sum += d->slots[i].caused_ns;
-    return sum;
-}
-
-double gate_group_ns(const struct attribution_domain *d)
-{
-    double sum = 0;
-    for (unsigned i = 0; i < d->n_groups; i++)
-        sum += d->groups[i].caused_ns;
-    return sum;
 }

@@ -22,6 +22,11 @@
  * coefficients and the w of this tick. */
 void gate_judge(struct attribution_domain *domain);
 
+/*
+ * What is said of a node. The first that holds, in this order: who is named is said, even where the
+ * calm latency (NaN: not known, then nothing is calm) has moved up to the present one in a node that
+ * is hurt all the time; a suspicion without anything to explain is not.
+ */
 enum gate_domain_state {
     GATE_LEARNING,
     GATE_NAMED,
@@ -32,18 +37,7 @@ enum gate_domain_state {
     GATE_STATES
 };
 
-/*
- * The first that holds, in the order of the enum: who is named is said, even where the calm latency
- * (NaN: not known, then nothing is calm) has moved up to the present one in a node that is hurt all
- * the time; a suspicion without anything to explain is not.
- */
-enum gate_domain_state gate_domain_state(const struct attribution_domain *domain, double calm_ns);
-
 /* "learning" and so on, as the API spells them. */
 const char *gate_domain_state_name(enum gate_domain_state state);
-
-/* Parts of the latency, in nanoseconds: of all that are named, of all groups. */
-double gate_named_ns(const struct attribution_domain *domain);
-double gate_group_ns(const struct attribution_domain *domain);
 
 #endif
