@@ -1,14 +1,9 @@
 /* CPU time per NUMA node: whose CPUs are whose, and not the probe's. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "collectors/attribution/activity.h"
 #include "exporter/source/source.h"
+#include "tests/unit/support/unit.h"
 
 enum { CPUS = 4 };
 

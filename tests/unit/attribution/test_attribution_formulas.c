@@ -1,13 +1,8 @@
 /* Shares of latency and waiting, by the numbers worked in the header. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "collectors/formulas/attribution.h"
+#include "tests/unit/support/unit.h"
 
 static void near(double got, double want, double share)
 {

@@ -5,19 +5,14 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "collectors/attribution/lane.h"
 #include "collectors/table.h"
 #include "exporter/state/state.h"
 #include "tests/unit/support/interference_rig.h"
+#include "tests/unit/support/unit.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 enum { PERIOD = 5 };
@@ -60,8 +55,7 @@ static void tick(struct rig *rig, double latency_ns)
         if (group->group == GROUP_BANDWIDTH || group->group == GROUP_POD_BANDWIDTH)
             group->no_reading = !due || group->present == 0;
     }
-    interference_burst(rig, 0, latency_ns);
-    assert_int_equal(rig_tick(rig), 0);
+    interference_tick(rig, latency_ns);
 }
 
 static bool is_named(struct rig *rig, const char *label)

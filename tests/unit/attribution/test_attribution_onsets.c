@@ -1,19 +1,14 @@
 /* Who starts once and stays, through the collector: kept, shared, remembered, not framed. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "collectors/table.h"
 #include "exporter/state/state.h"
 #include "tests/unit/support/interference_rig.h"
+#include "tests/unit/support/unit.h"
 
 static const struct state_identity here = {.boot_id = "boot", .microarchitecture = "clx"};
 
@@ -31,8 +26,7 @@ static void second(struct rig *rig, const char *const *hogs, double each, double
     interference_run(rig, "host", 1, all);
     interference_run(rig, "host", 2, 0.8 * bystander);
     interference_run(rig, "host", 3, 0.1);
-    interference_burst(rig, 0, 100 * exp(effect) * interference_noise(0.02));
-    assert_int_equal(rig_tick(rig), 0);
+    interference_tick(rig, 100 * exp(effect) * interference_noise(0.02));
 }
 
 static const char *const none[] = {NULL}, *const hog[] = {"hog", NULL};
@@ -233,8 +227,7 @@ static void who_uses_whole_cpus_may_be_the_one(void **state)
         interference_run(rig, "spinner", 2, 1 * interference_noise(0.01));
         interference_run(rig, "host", 1, on);
         interference_run(rig, "host", 2, 1);
-        interference_burst(rig, 0, 100 * exp(0.18 * on) * interference_noise(0.02));
-        rig_tick(rig);
+        interference_tick(rig, 100 * exp(0.18 * on) * interference_noise(0.02));
         size_t members;
         double named;
         const char *why = group_kind(rig, &members, &named);
@@ -264,8 +257,7 @@ static unsigned named_beside(struct rig *rig, double reads_off, double reads_on)
         interference_run(rig, "spinner", 2, 1 * interference_noise(0.01));
         interference_run(rig, "host", 1, on);
         interference_run(rig, "host", 2, 1);
-        interference_burst(rig, 0, 100 * exp(0.18 * on) * interference_noise(0.02));
-        rig_tick(rig);
+        interference_tick(rig, 100 * exp(0.18 * on) * interference_noise(0.02));
         named += i >= 300 && !isnan(caused(rig, "container=\"innocent\""));
     }
     read_latencies_release(&rig->facts.reads);
@@ -293,8 +285,7 @@ static void so_may_processes_of_the_host(void **state)
         interference_run(rig, "innocent", 1, on);
         interference_run(rig, "host", 1, on);
         interference_run(rig, "host", 3, 0.1 + on);
-        interference_burst(rig, 0, 100 * exp(0.18 * on) * interference_noise(0.02));
-        rig_tick(rig);
+        interference_tick(rig, 100 * exp(0.18 * on) * interference_noise(0.02));
         size_t members;
         double named;
         grouped += strstr(group_kind(rig, &members, &named), "host") != NULL;
@@ -305,24 +296,18 @@ static void so_may_processes_of_the_host(void **state)
 
 int main(void)
 {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, interference_setup, rig_teardown)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(kept_for_hours, interference_setup, rig_teardown),
-        cmocka_unit_test_setup_teardown(a_workload_is_known_in_every_pod, interference_setup,
-                                        rig_teardown),
-        cmocka_unit_test_setup_teardown(across_a_restart, interference_setup, rig_teardown),
-        cmocka_unit_test_setup_teardown(kept_through_a_night, interference_setup, rig_teardown),
-        cmocka_unit_test_setup_teardown(what_comes_after_a_boot_becomes_calm, interference_setup,
-                                        rig_teardown),
-        cmocka_unit_test_setup_teardown(whose_descriptors_are_called_in_has_not_ended,
-                                        interference_setup, rig_teardown),
-        cmocka_unit_test_setup_teardown(who_uses_whole_cpus_may_be_the_one, interference_setup,
-                                        rig_teardown),
-        cmocka_unit_test_setup_teardown(whose_reads_stay_the_same_is_cleared, interference_setup,
-                                        rig_teardown),
-        cmocka_unit_test_setup_teardown(whose_reads_follow_is_not, interference_setup,
-                                        rig_teardown),
-        cmocka_unit_test_setup_teardown(so_may_processes_of_the_host, interference_setup,
-                                        rig_teardown),
+        TEST(kept_for_hours),
+        TEST(a_workload_is_known_in_every_pod),
+        TEST(across_a_restart),
+        TEST(kept_through_a_night),
+        TEST(what_comes_after_a_boot_becomes_calm),
+        TEST(whose_descriptors_are_called_in_has_not_ended),
+        TEST(who_uses_whole_cpus_may_be_the_one),
+        TEST(whose_reads_stay_the_same_is_cleared),
+        TEST(whose_reads_follow_is_not),
+        TEST(so_may_processes_of_the_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,31 +1,13 @@
 /* Who makes whom wait: by hand-worked numbers, through the collector's counter and page. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "collectors/attribution/lane.h"
-#include "tests/unit/support/interference_rig.h"
 #include "tests/unit/support/malloc_count.h"
-
-#define WAIT "interference_container_caused_wait_seconds"
-#define SECOND_NS 1000000000ull
-
-/* Lines a second of the worked numbers' weights 6, 3 and 1. */
-static const double worked_traffic[] = {6e7, 3e7, 1e7};
-static const char *const worked_name[] = {"one", "two", "three"};
-
-static void near(double got, double want, double share)
-{
-    if (!(fabs(got - want) <= share * fabs(want)))
-        fail_msg("%.12g instead of %.12g", got, want);
-}
+#include "tests/unit/support/unit.h"
+#include "tests/unit/support/waits_rig.h"
 
 static int setup_with(void **state, const char *flag)
 {
@@ -52,63 +34,12 @@ static int teardown(void **state)
     return rig_teardown(state);
 }
 
-/* ---- what the source and core_latency say of the tick that comes ---- */
-
-static struct container *container(struct rig *rig, const char *name)
-{
-    fake_group(&rig->fake, name, GROUP_TRAFFIC)->cpus = INTERFERENCE_RIG_CPUS;
-    return interference_container(rig, name);
-}
-
-static void use(struct rig *rig, const char *name, int cpu, double lines)
-{
-    struct fake_group *group = fake_group(&rig->fake, name, GROUP_TRAFFIC);
-    fake_group_run(group, cpu, SECOND_NS);
-    fake_group_add(group, cpu, ROLE_LLC_MISSES, (uint64_t)lines);
-}
-
-static size_t slot_of(const struct rig *rig, const char *name)
-{
-    size_t i = 0;
-    while (strcmp(rig->containers[i].key, name) != 0)
-        i++;
-    return rig->containers[i].slot;
-}
-
-/* So much above its baseline of 80 ns; NaN: the baseline is not known. */
-static struct read_latency *wait_for(struct rig *rig, const char *name, double reads,
-                                     double excess_ns)
-{
-    struct read_latency *entry = read_latencies_entry(&rig->facts.reads, slot_of(rig, name));
-    *entry = (struct read_latency){
-        .tick = rig->tick.number + 1,
-        .latency_seconds = isnan(excess_ns) ? 100e-9 : (80 + excess_ns) * 1e-9,
-        .baseline_seconds = isnan(excess_ns) ? NAN : 80e-9,
-        .reads = reads,
-    };
-    return entry;
-}
-
-static void tick(struct rig *rig)
-{
-    rig->facts.reads.tick = rig->tick.number + 1;
-    assert_int_equal(rig_tick(rig), 0);
-}
-
-/* The latency follows all traffic together. */
-static void burst(struct rig *rig, double lines)
-{
-    interference_burst(rig, 0, 80 * exp(0.3 * lines / 1e8) * interference_noise(0.005));
-}
-
 /* Three that always do the same, and one that goes on and off. */
 static void second_beside(struct rig *rig, double on, double more)
 {
-    for (int i = 0; i < 3; i++)
-        use(rig, worked_name[i], i + 1, worked_traffic[i]);
-    use(rig, "teacher", 1, 1e8 * on);
-    burst(rig, 1e8 + 1e8 * on + more);
-    tick(rig);
+    waits_use_all(rig, on);
+    waits_burst(rig, 1e8 + 1e8 * on + more);
+    waits_tick(rig);
 }
 
 static void second(struct rig *rig, double on)
@@ -120,9 +51,7 @@ static void second(struct rig *rig, double on)
  * one without the teacher. */
 static void learn(struct rig *rig)
 {
-    for (int i = 0; i < 3; i++)
-        container(rig, worked_name[i]);
-    container(rig, "teacher");
+    waits_containers(rig);
     for (int i = 0; i < 120; i++)
         second(rig, interference_square(rig->tick.number, 6, 7, 0));
     for (int i = 0; i < 7; i++)
@@ -131,24 +60,15 @@ static void learn(struct rig *rig)
 
 static void worked_second(struct rig *rig)
 {
-    wait_for(rig, "one", 1e6, 0);
-    wait_for(rig, "two", 2e6, 30);
-    wait_for(rig, "three", 4e6, 50);
+    waits_for_worked(rig);
     second(rig, 0);
-}
-
-static double counter(struct rig *rig, const char *name)
-{
-    char label[64];
-    snprintf(label, sizeof label, "container=\"%s\"", name);
-    return rig_value(rig, WAIT, label);
 }
 
 static double sum(struct rig *rig)
 {
     double sum = 0;
     for (size_t i = 0; i < rig->n_containers; i++) {
-        double value = counter(rig, rig->containers[i].key);
+        double value = waits_counter(rig, rig->containers[i].key);
         sum += isnan(value) ? 0 : value;
     }
     return sum;
@@ -196,27 +116,19 @@ static void expect_why(struct rig *rig, const char *words)
     json_decref(root);
 }
 
-/* The collector begins with its context. */
-static const struct attribution_node *node_of(const struct rig *rig)
-{
-    return ((const struct attribution_context *)rig->collector)->node[0];
-}
-
 /* ---- tests ---- */
 
 /* By chance the slope can be significant after a few readings. */
 static void nothing_while_learning(void **state)
 {
     struct rig *rig = *state;
-    for (int i = 0; i < 3; i++)
-        container(rig, worked_name[i]);
-    container(rig, "teacher");
+    waits_containers(rig);
     unsigned significant = 0;
     for (int i = 0; i < 60; i++) {
-        wait_for(rig, "two", 2e6, 30);
+        waits_for(rig, "two", 2e6, 30);
         second(rig, interference_square(rig->tick.number, 6, 7, 0));
-        significant += pooled_slope(node_of(rig)->pooled) > 0;
-        assert_true(isnan(counter(rig, "one")));
+        significant += pooled_slope(waits_node(rig)->pooled) > 0;
+        assert_true(isnan(waits_counter(rig, "one")));
     }
     assert_true(significant > 0);
     expect_why(rig, "not clearly enough yet");
@@ -229,11 +141,11 @@ static void the_worked_numbers(void **state)
     static const double want[] = {0.1847619, 0.0666667, 0.0085714};
     learn(rig);
     for (int i = 0; i < 3; i++)
-        assert_true(counter(rig, worked_name[i]) == 0);
+        assert_true(waits_counter(rig, worked_name[i]) == 0);
     worked_second(rig);
     for (int i = 0; i < 3; i++)
-        near(counter(rig, worked_name[i]), want[i], 1e-5);
-    assert_true(counter(rig, "teacher") == 0); /* no traffic in this tick */
+        near(waits_counter(rig, worked_name[i]), want[i], 1e-5);
+    assert_true(waits_counter(rig, "teacher") == 0); /* no traffic in this tick */
     near(sum(rig), 0.26, 1e-12);
     worked_second(rig);
     near(sum(rig), 0.52, 1e-12);
@@ -268,20 +180,18 @@ static void the_page_has_the_pairs_and_they_add_up(void **state)
 static void nothing_before_the_slope_is_known(void **state)
 {
     struct rig *rig = *state;
-    for (int i = 0; i < 3; i++)
-        container(rig, worked_name[i]);
-    container(rig, "teacher");
+    waits_containers(rig);
     for (int i = 0; i < 40; i++) {
         worked_second(rig);
-        assert_true(isnan(counter(rig, "one")));
+        assert_true(isnan(waits_counter(rig, "one")));
     }
     expect_why(rig, "does not follow");
     double before = NAN;
     for (int i = 0; i < 100 && isnan(before); i++) {
 
-        wait_for(rig, "two", 2e6, 30);
+        waits_for(rig, "two", 2e6, 30);
         second(rig, interference_square(rig->tick.number, 6, 7, 0));
-        before = counter(rig, "one");
+        before = waits_counter(rig, "one");
     }
     assert_true(before == 0);
 }
@@ -292,11 +202,10 @@ static void without_core_latency_nothing_is_said(void **state)
     learn(rig);
     worked_second(rig);
     near(sum(rig), 0.26, 1e-12);
-    wait_for(rig, "two", 2e6, 30);
+    waits_for(rig, "two", 2e6, 30);
     rig->facts.reads.tick = 0;
-    use(rig, "one", 1, 6e7);
-    interference_burst(rig, 0, 100);
-    assert_int_equal(rig_tick(rig), 0);
+    waits_use(rig, "one", 1, 6e7);
+    interference_tick(rig, 100);
     expect_why(rig, "core_latency");
     json_t *root, *domain = interference_page(rig, 0, &root);
     assert_true(json_is_null(json_object_get(json_object_get(domain, "waits"), "victims")));
@@ -307,10 +216,10 @@ static void without_core_latency_nothing_is_said(void **state)
 static void by_cpu_time_nothing_is_said(void **state)
 {
     struct rig *rig = *state;
-    container(rig, "one");
+    waits_container(rig, "one");
     interference_run(rig, "one", 1, 1);
     interference_burst(rig, 0, 100);
-    tick(rig);
+    waits_tick(rig);
     expect_why(rig, "--collector.attribution.traffic");
     assert_true(rig->facts.reads.wanted); /* for who may be framed */
     assert_int_equal(rig_series(rig, "container="), 0);
@@ -328,7 +237,7 @@ static void while_somebody_is_not_counted_nothing_is_said(void **state)
     rig->facts.containers_unseen = 0;
     rig->fake.open_error_key = "late";
     verdict_set(&rig->fake.open_error, REASON_FD_LIMIT, "no file descriptors");
-    container(rig, "late");
+    waits_container(rig, "late");
     worked_second(rig);
     expect_why(rig, "not counted");
     assert_true(sum(rig) == 0);
@@ -338,8 +247,8 @@ static void who_has_no_baseline_is_no_victim(void **state)
 {
     struct rig *rig = *state;
     learn(rig);
-    wait_for(rig, "two", 2e6, 30);
-    wait_for(rig, "three", 4e6, NAN);
+    waits_for(rig, "two", 2e6, 30);
+    waits_for(rig, "three", 4e6, NAN);
     second(rig, 0);
     near(sum(rig), 0.06, 1e-12);
     json_t *root, *domain = interference_page(rig, 0, &root);
@@ -347,11 +256,11 @@ static void who_has_no_baseline_is_no_victim(void **state)
     assert_int_equal(interference_number(waits, "victims"), 1);
     assert_int_equal(interference_number(waits, "victims_without_baseline"), 1);
     json_decref(root);
-    wait_for(rig, "three", 4e6, NAN);
+    waits_for(rig, "three", 4e6, NAN);
     second(rig, 0);
     expect_why(rig, "normal");
-    wait_for(rig, "one", 1e6, -5); /* faster than usual */
-    wait_for(rig, "two", 2e6, 30);
+    waits_for(rig, "one", 1e6, -5); /* faster than usual */
+    waits_for(rig, "two", 2e6, 30);
     second(rig, 0);
     near(sum(rig), 0.12, 1e-12);
 }
@@ -362,36 +271,36 @@ static void who_is_alone_waits_for_himself(void **state)
     struct rig *rig = *state;
     learn(rig);
     for (int others = 0; others < 2; others++) {
-        use(rig, "one", 1, 6e7);
+        waits_use(rig, "one", 1, 6e7);
         for (int i = 1; i < 3; i++)
-            use(rig, worked_name[i], i + 1, 1e5 * others); /* less than 3 % of the latency */
-        use(rig, "teacher", 1, 0);
-        wait_for(rig, "one", 1e6, 40);
+            waits_use(rig, worked_name[i], i + 1, 1e5 * others); /* less than 3 % of the latency */
+        waits_use(rig, "teacher", 1, 0);
+        waits_for(rig, "one", 1e6, 40);
         interference_burst(rig, 0, 100);
-        tick(rig);
+        waits_tick(rig);
         assert_true(sum(rig) == 0);
     }
-    wait_for(rig, "one", 1e6, 40);
+    waits_for(rig, "one", 1e6, 40);
     second(rig, 0);
     near(sum(rig), 0.04, 1e-12);
-    near(counter(rig, "two"), 0.03, 1e-9);
-    near(counter(rig, "three"), 0.01, 1e-9);
+    near(waits_counter(rig, "two"), 0.03, 1e-9);
+    near(waits_counter(rig, "three"), 0.01, 1e-9);
 }
 
 /* As much traffic as two others, and the latency does not follow it. */
 static void who_does_not_hurt_is_charged_less(void **state)
 {
     struct rig *rig = *state;
-    container(rig, "harmless");
+    waits_container(rig, "harmless");
     learn(rig);
     for (int i = 0; i < 300; i++) {
-        use(rig, "harmless", 2, 6e7 * interference_square(rig->tick.number, 9, 8, 3));
+        waits_use(rig, "harmless", 2, 6e7 * interference_square(rig->tick.number, 9, 8, 3));
         second(rig, interference_square(rig->tick.number, 6, 7, 0));
     }
-    use(rig, "harmless", 2, 6e7);
+    waits_use(rig, "harmless", 2, 6e7);
     worked_second(rig);
-    assert_true(counter(rig, "one") > 0.15);
-    assert_true(counter(rig, "harmless") < 0.05);
+    assert_true(waits_counter(rig, "one") > 0.15);
+    assert_true(waits_counter(rig, "harmless") < 0.05);
     near(sum(rig), 0.26, 1e-12);
 }
 
@@ -400,16 +309,16 @@ static void who_has_just_come_is_charged_by_the_slope_of_all(void **state)
 {
     struct rig *rig = *state;
     learn(rig);
-    container(rig, "late");
-    use(rig, "late", 3, 0);
+    waits_container(rig, "late");
+    waits_use(rig, "late", 3, 0);
     second(rig, 0);
     double before = 0;
     for (int i = 0; i < 10; i++) {
-        use(rig, "late", 3, 6e7);
-        wait_for(rig, "two", 2e6, 30);
+        waits_use(rig, "late", 3, 6e7);
+        waits_for(rig, "two", 2e6, 30);
         second_beside(rig, 0, 6e7);
-        assert_true(i == 0 || counter(rig, "late") > before);
-        before = counter(rig, "late");
+        assert_true(i == 0 || waits_counter(rig, "late") > before);
+        before = waits_counter(rig, "late");
     }
 }
 
@@ -421,7 +330,7 @@ static void traffic_that_was_not_read(void **state)
     fake_group(&rig->fake, "three", GROUP_TRAFFIC)->no_reading = true;
     worked_second(rig);
     near(sum(rig), 0.26, 1e-12);
-    near(counter(rig, "three"), 0.0085714, 1e-3);
+    near(waits_counter(rig, "three"), 0.0085714, 1e-3);
     fake_group(&rig->fake, "three", GROUP_TRAFFIC)->no_reading = false;
     fake_group(&rig->fake, "one", GROUP_TRAFFIC)->no_reading = true;
     worked_second(rig);
@@ -435,7 +344,7 @@ static void a_victim_without_a_window_is_left_out(void **state)
     struct rig *rig = *state;
     learn(rig);
     worked_second(rig);
-    wait_for(rig, "two", 2e6, 30);
+    waits_for(rig, "two", 2e6, 30);
     second(rig, 0); /* what is known of "three" is of the tick before */
     near(sum(rig), 0.26 + 0.06, 1e-12);
 }
@@ -445,34 +354,32 @@ static void without_a_probe_reading(void **state)
 {
     struct rig *rig = *state;
     learn(rig);
-    wait_for(rig, "two", 2e6, 30);
-    wait_for(rig, "three", 4e6, 50);
-    for (int i = 0; i < 3; i++)
-        use(rig, worked_name[i], i + 1, worked_traffic[i]);
-    use(rig, "teacher", 1, 0);
-    tick(rig);
+    waits_for(rig, "two", 2e6, 30);
+    waits_for(rig, "three", 4e6, 50);
+    waits_use_all(rig, 0);
+    waits_tick(rig);
     near(sum(rig), 0.26, 1e-12);
-    near(counter(rig, "one"), 0.1847619, 1e-5);
+    near(waits_counter(rig, "one"), 0.1847619, 1e-5);
 }
 
 static void an_ended_container(void **state)
 {
     struct rig *rig = *state;
     learn(rig);
-    rig_end(rig, &rig->containers[slot_of(rig, "one")]);
+    rig_end(rig, &rig->containers[waits_slot(rig, "one")]);
     worked_second(rig); /* its last reading counts */
-    near(counter(rig, "one"), 0.1847619, 1e-5);
-    use(rig, "two", 2, 3e7);
-    use(rig, "three", 3, 2e7);
-    use(rig, "teacher", 1, 0);
-    wait_for(rig, "two", 2e6, 30);
-    burst(rig, 5e7);
-    tick(rig);
-    near(counter(rig, "one"), 0.1847619, 1e-5);
-    near(counter(rig, "three"), 0.0085714 + 0.06, 1e-5);
-    rig_forget(rig, &rig->containers[slot_of(rig, "one")]);
-    tick(rig);
-    assert_true(isnan(counter(rig, "one")));
+    near(waits_counter(rig, "one"), 0.1847619, 1e-5);
+    waits_use(rig, "two", 2, 3e7);
+    waits_use(rig, "three", 3, 2e7);
+    waits_use(rig, "teacher", 1, 0);
+    waits_for(rig, "two", 2e6, 30);
+    waits_burst(rig, 5e7);
+    waits_tick(rig);
+    near(waits_counter(rig, "one"), 0.1847619, 1e-5);
+    near(waits_counter(rig, "three"), 0.0085714 + 0.06, 1e-5);
+    rig_forget(rig, &rig->containers[waits_slot(rig, "one")]);
+    waits_tick(rig);
+    assert_true(isnan(waits_counter(rig, "one")));
 }
 
 static void new_names_keep_the_counter(void **state)
@@ -480,10 +387,10 @@ static void new_names_keep_the_counter(void **state)
     struct rig *rig = *state;
     learn(rig);
     worked_second(rig);
-    rig_rename(rig, &rig->containers[slot_of(rig, "one")], "another");
-    tick(rig);
-    assert_true(isnan(counter(rig, "one")));
-    near(counter(rig, "another"), 0.1847619, 1e-5);
+    rig_rename(rig, &rig->containers[waits_slot(rig, "one")], "another");
+    waits_tick(rig);
+    assert_true(isnan(waits_counter(rig, "one")));
+    near(waits_counter(rig, "another"), 0.1847619, 1e-5);
 }
 
 /* Most of its reads are the inner one's, which is a victim itself. */
@@ -491,7 +398,7 @@ static void who_has_others_inside_is_no_victim(void **state)
 {
     struct rig *rig = *state;
     learn(rig);
-    container(rig, "two/inner");
+    waits_container(rig, "two/inner");
     worked_second(rig);
     near(sum(rig), 4e6 * 50e-9, 1e-12);
 }
@@ -503,36 +410,36 @@ static void two_nodes(void **state)
     rig->facts.machine.numa_nodes = 2;
     for (int cpu = 0; cpu < INTERFERENCE_RIG_CPUS; cpu++)
         machine_place_cpu_on_node(&rig->facts.machine, cpu, cpu / 2);
-    container(rig, "a");
-    container(rig, "b");
-    container(rig, "victim");
+    waits_container(rig, "a");
+    waits_container(rig, "b");
+    waits_container(rig, "victim");
     for (int i = 0; i < 160; i++) {
         double on = interference_square(rig->tick.number, 6, 7, 0) * (i < 150);
-        use(rig, "a", 1, 1e8 * on);
-        use(rig, "b", 3, 1e8 * (1 - on));
+        waits_use(rig, "a", 1, 1e8 * on);
+        waits_use(rig, "b", 3, 1e8 * (1 - on));
         interference_burst(rig, 0, 100 * exp(0.3 * on) * interference_noise(0.005));
         interference_burst(rig, 1, 100 * exp(0.3 * (1 - on)) * interference_noise(0.005));
-        use(rig, "victim", 1, 0);
-        tick(rig);
+        waits_use(rig, "victim", 1, 0);
+        waits_tick(rig);
     }
-    use(rig, "a", 1, 1e8);
-    use(rig, "b", 3, 1e8);
-    use(rig, "victim", 1, 0);
-    struct read_latency *entry = wait_for(rig, "victim", 3e6, 40);
+    waits_use(rig, "a", 1, 1e8);
+    waits_use(rig, "b", 3, 1e8);
+    waits_use(rig, "victim", 1, 0);
+    struct read_latency *entry = waits_for(rig, "victim", 3e6, 40);
     entry->by_node[0] = 1e6;
     entry->by_node[1] = 2e6;
     interference_burst(rig, 0, 135);
     interference_burst(rig, 1, 135);
-    tick(rig);
-    near(counter(rig, "a"), 0.04, 1e-12);
-    near(counter(rig, "b"), 0.08, 1e-12);
+    waits_tick(rig);
+    near(waits_counter(rig, "a"), 0.04, 1e-12);
+    near(waits_counter(rig, "b"), 0.08, 1e-12);
     json_t *root, *domain = interference_page(rig, 1, &root);
     assert_int_equal(json_array_size(json_object_get(domain, "pairs")), 1);
     near(interference_number(pair_of(domain, "b", "victim"), "caused_ns"), 40, 1e-9);
     json_decref(root);
-    wait_for(rig, "victim", 3e6, 40); /* nobody knows where */
-    use(rig, "a", 1, 1e8);
-    tick(rig);
+    waits_for(rig, "victim", 3e6, 40); /* nobody knows where */
+    waits_use(rig, "a", 1, 1e8);
+    waits_tick(rig);
     near(sum(rig), 0.12, 1e-12);
 }
 
@@ -544,9 +451,9 @@ static void an_idle_night(void **state)
     worked_second(rig);
     for (int i = 0; i < 4 * 3600; i++) {
         for (size_t k = 0; k < rig->n_containers; k++)
-            use(rig, rig->containers[k].key, 1, 0);
-        burst(rig, 0);
-        tick(rig);
+            waits_use(rig, rig->containers[k].key, 1, 0);
+        waits_burst(rig, 0);
+        waits_tick(rig);
     }
     near(sum(rig), 0.26, 1e-12);
     worked_second(rig);
@@ -569,15 +476,11 @@ static void a_tick_allocates_nothing(void **state)
     uint64_t allocated = 0;
     for (int i = 0; i < 20; i++) {
         for (int k = 0; k < 3; k++)
-            use(rig, worked_name[k], k + 1, worked_traffic[k]);
-        wait_for(rig, "two", 2e6, 30);
+            waits_use(rig, worked_name[k], k + 1, worked_traffic[k]);
+        waits_for(rig, "two", 2e6, 30);
         interference_burst(rig, 0, 100);
-        rig->facts.reads.tick = ++rig->tick.number;
-        rig->tick.mono_ns += SECOND_NS;
-        assert_int_equal(source_set_begin(rig->sources, &rig->tick), 0);
-        uint64_t before = malloc_count();
-        assert_int_equal(rig->ops->collect(rig->collector, &rig->tick), 0);
-        allocated += malloc_count() - before;
+        rig->facts.reads.tick = rig->tick.number + 1;
+        allocated += waits_allocates(rig);
     }
     assert_int_equal(allocated, 0);
 }

@@ -1,15 +1,10 @@
 /* Who was active by himself: by node, beside the probe, without those inside, and the host. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "collectors/attribution/rates.h"
+#include "tests/unit/support/unit.h"
 
 enum { LANES = 4 };
 

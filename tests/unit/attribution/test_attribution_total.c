@@ -1,34 +1,16 @@
 /* The traffic of everybody: what the memory controllers count beyond the containers is the host's.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "collectors/attribution/lane.h"
 #include "collectors/attribution/total.h"
 #include "collectors/table.h"
-#include "tests/unit/support/interference_rig.h"
 #include "tests/unit/support/malloc_count.h"
-
-#define SECOND_NS 1000000000ull
-#define WAIT "interference_container_caused_wait_seconds"
-
-static const double unit_lines = 1e7; /* of the worked numbers' weight of 1 */
-static const double worked_weight[] = {6, 3, 1};
-static const char *const worked_name[] = {"one", "two", "three"};
-
-static void near(double got, double want, double share)
-{
-    if (!(fabs(got - want) <= share * fabs(want)))
-        fail_msg("%.12g instead of %.12g", got, want);
-}
+#include "tests/unit/support/unit.h"
+#include "tests/unit/support/waits_rig.h"
 
 /* ---- a machine of one socket or two, each with a NUMA node, a controller, and two CPUs ---- */
 
@@ -73,19 +55,6 @@ static void drop(struct rig *rig)
     free(rig);
 }
 
-static void container(struct rig *rig, const char *name)
-{
-    fake_group(&rig->fake, name, GROUP_TRAFFIC)->cpus = INTERFERENCE_RIG_CPUS;
-    interference_container(rig, name);
-}
-
-static void use(struct rig *rig, const char *name, int cpu, double lines)
-{
-    struct fake_group *group = fake_group(&rig->fake, name, GROUP_TRAFFIC);
-    fake_group_run(group, cpu, SECOND_NS);
-    fake_group_add(group, cpu, ROLE_LLC_MISSES, (uint64_t)lines);
-}
-
 /* A third of them are written. */
 static void move(struct rig *rig, int socket, double lines)
 {
@@ -95,40 +64,20 @@ static void move(struct rig *rig, int socket, double lines)
     fake_group_add(controller(rig, socket), 0, ROLE_CAS_READS, (uint64_t)lines - third);
 }
 
-static void tick(struct rig *rig)
-{
-    rig->facts.reads.tick = rig->tick.number + 1;
-    assert_int_equal(rig_tick(rig), 0);
-}
-
-static void burst(struct rig *rig, double lines)
-{
-    interference_burst(rig, 0, 80 * exp(0.3 * lines / 1e8) * interference_noise(0.005));
-}
-
 /* Three that always do the same, one that goes on and off, and a host with these lines; the
  * controllers count `seen` of what all of them move. */
 static void second_seen(struct rig *rig, double on, double host, double seen)
 {
     double all = 1e8 + 1e8 * on + host;
-    for (int i = 0; i < 3; i++)
-        use(rig, worked_name[i], i + 1, unit_lines * worked_weight[i]);
-    use(rig, "teacher", 1, 1e8 * on);
+    waits_use_all(rig, on);
     move(rig, 0, all * seen);
-    burst(rig, all);
-    tick(rig);
+    waits_burst(rig, all);
+    waits_tick(rig);
 }
 
 static void second(struct rig *rig, double on, double host)
 {
     second_seen(rig, on, host, 1);
-}
-
-static void three_and_a_teacher(struct rig *rig)
-{
-    for (int i = 0; i < 3; i++)
-        container(rig, worked_name[i]);
-    container(rig, "teacher");
 }
 
 static void learn(struct rig *rig, double host)
@@ -137,34 +86,6 @@ static void learn(struct rig *rig, double host)
         second(rig, interference_square(rig->tick.number, 6, 7, 0), host);
     for (int i = 0; i < 7; i++)
         second(rig, 0, host);
-}
-
-/* The worked numbers' victims, in the tick that comes. */
-static void wait_for(struct rig *rig, size_t i, double reads, double excess_ns)
-{
-    size_t slot = 0;
-    while (strcmp(rig->containers[slot].key, worked_name[i]) != 0)
-        slot++;
-    *read_latencies_entry(&rig->facts.reads, rig->containers[slot].slot) = (struct read_latency){
-        .tick = rig->tick.number + 1,
-        .latency_seconds = (80 + excess_ns) * 1e-9,
-        .baseline_seconds = 80e-9,
-        .reads = reads,
-    };
-}
-
-static void victims(struct rig *rig)
-{
-    wait_for(rig, 0, 1e6, 0);
-    wait_for(rig, 1, 2e6, 30);
-    wait_for(rig, 2, 4e6, 50);
-}
-
-static double counter(struct rig *rig, const char *name)
-{
-    char label[64];
-    snprintf(label, sizeof label, "container=\"%s\"", name);
-    return rig_value(rig, WAIT, label);
 }
 
 /* ---- what the page says ---- */
@@ -203,19 +124,13 @@ static void expect_waits_unknown(struct rig *rig, bool unknown)
     assert_true(isnan(number_in(rig, 0, "waits", "wait_seconds")) == unknown);
 }
 
-/* The collector begins with its context. */
-static struct attribution_node *node_of(const struct rig *rig)
-{
-    return ((const struct attribution_context *)rig->collector)->node[0];
-}
-
 /* ---- tests ---- */
 
 static void what_the_containers_do_not_have_is_the_hosts(void **state)
 {
     (void)state;
     struct rig *rig = new_rig(1, 1);
-    three_and_a_teacher(rig);
+    waits_containers(rig);
     second(rig, 0, 5e7); /* first readings span an unknown time */
     second(rig, 0, 5e7);
     assert_true(of_everybody(rig, 0));
@@ -233,14 +148,14 @@ static void the_host_is_charged_and_with_it_who_is_not_counted(void **state)
 {
     (void)state;
     struct rig *rig = new_rig(1, 1);
-    three_and_a_teacher(rig);
+    waits_containers(rig);
     learn(rig, 1e8);
     rig->facts.containers_unseen = 1;
-    victims(rig);
+    waits_for_worked(rig);
     second(rig, 0, 1e8);
     expect_waits_unknown(rig, false);
     near(number_in(rig, 0, "waits", "host_wait_seconds"), 0.1405573, 1e-5);
-    near(counter(rig, "one"), 0.0843344, 1e-5);
+    near(waits_counter(rig, "one"), 0.0843344, 1e-5);
     near(number_in(rig, 0, "waits", "wait_seconds"), 0.26, 1e-12);
     drop(rig);
 }
@@ -250,7 +165,7 @@ static void a_host_that_hurts_is_the_cause(void **state)
 {
     (void)state;
     struct rig *rig = new_rig(1, 1);
-    three_and_a_teacher(rig);
+    waits_containers(rig);
     learn(rig, 0);
     for (int i = 0; i < 200; i++)
         second(rig, 0, 1e8 * interference_square(rig->tick.number, 12, 13, 0));
@@ -269,15 +184,15 @@ static void of_two_sockets_each_has_its_own(void **state)
     (void)state;
     for (int numa_nodes = 2; numa_nodes <= 4; numa_nodes += 2) {
         struct rig *rig = new_rig(2, numa_nodes);
-        container(rig, "one");
+        waits_container(rig, "one");
         for (int i = 0; i < 2; i++) {
-            use(rig, "one", 2, 6e7);
-            use(rig, "one", 3, 1e7);
+            waits_use(rig, "one", 2, 6e7);
+            waits_use(rig, "one", 3, 1e7);
             move(rig, 0, 1e8);
             move(rig, 1, 3e7);
             for (int node = 0; node < 2; node++)
                 interference_burst(rig, node, 100);
-            tick(rig);
+            waits_tick(rig);
         }
         for (size_t node = 0; node < 2; node++) {
             assert_int_equal(of_everybody(rig, node), numa_nodes == 2);
@@ -292,13 +207,13 @@ static void sockets_that_share_a_memory_are_one_node(void **state)
 {
     (void)state;
     struct rig *rig = new_rig(2, 1);
-    container(rig, "one");
+    waits_container(rig, "one");
     for (int i = 0; i < 2; i++) {
-        use(rig, "one", 3, 1e7);
+        waits_use(rig, "one", 3, 1e7);
         move(rig, 0, 1e8);
         move(rig, 1, 3e7);
         interference_burst(rig, 0, 100);
-        tick(rig);
+        waits_tick(rig);
     }
     near(host_of(rig, 0), 1.2e8, 1e-6);
     drop(rig);
@@ -309,24 +224,24 @@ static void controllers_that_come_later(void **state)
 {
     (void)state;
     struct rig *rig = new_rig(1, 1);
-    three_and_a_teacher(rig);
+    waits_containers(rig);
     controller(rig, 0)->no_reading = true;
     learn(rig, 3e8);
     assert_false(of_everybody(rig, 0));
     near(total_of(rig, 0), 1e8, 1e-6);
     assert_true(isnan(host_of(rig, 0)));
     rig->facts.containers_unseen = 1;
-    victims(rig);
+    waits_for_worked(rig);
     second(rig, 0, 3e8);
     expect_waits_unknown(rig, true);
-    const struct pooled *pooled = node_of(rig)->pooled;
+    const struct pooled *pooled = waits_node(rig)->pooled;
     double slope = pooled_slope(pooled) / pooled->unit, z = pooled->domain.z[0] * pooled->unit;
     controller(rig, 0)->no_reading = false;
     while (!of_everybody(rig, 0))
         second(rig, 0, 3e8);
     assert_true(fabs(pooled->domain.z[0] * pooled->unit - z) < 1e7);
     near(total_of(rig, 0), 4e8, 1e-6);
-    victims(rig);
+    waits_for_worked(rig);
     second(rig, 0, 3e8);
     expect_waits_unknown(rig, false);
     near(pooled_slope(pooled) / pooled->unit, slope, 0.1);
@@ -338,9 +253,9 @@ static void controllers_that_fall_silent(void **state)
 {
     (void)state;
     struct rig *rig = new_rig(1, 1);
-    three_and_a_teacher(rig);
+    waits_containers(rig);
     learn(rig, 3e8);
-    const struct pooled *pooled = node_of(rig)->pooled;
+    const struct pooled *pooled = waits_node(rig)->pooled;
     double slope = pooled_slope(pooled) / pooled->unit, z = pooled->domain.z[0] * pooled->unit;
     uint64_t readings = pooled->domain.readings;
     controller(rig, 0)->no_reading = true;
@@ -362,7 +277,7 @@ static void a_reset_is_no_traffic(void **state)
 {
     (void)state;
     struct rig *rig = new_rig(1, 1);
-    three_and_a_teacher(rig);
+    waits_containers(rig);
     learn(rig, 5e7);
     controller(rig, 0)->count[0][0] = 0;
     second(rig, 0, 5e7);
@@ -378,15 +293,15 @@ static void a_total_that_is_less_than_its_parts(void **state)
 {
     (void)state;
     struct rig *rig = new_rig(1, 1);
-    three_and_a_teacher(rig);
+    waits_containers(rig);
     learn(rig, 0);
     rig->facts.containers_unseen = 1;
-    victims(rig);
+    waits_for_worked(rig);
     second_seen(rig, 0, 0, 0.95);
     assert_true(host_of(rig, 0) == 0);
     near(total_of(rig, 0), 1e8, 1e-6);
     expect_waits_unknown(rig, false);
-    victims(rig);
+    waits_for_worked(rig);
     second_seen(rig, 0, 0, 0.85);
     assert_true(isnan(host_of(rig, 0)));
     near(total_of(rig, 0), 1e8, 1e-6);
@@ -399,7 +314,7 @@ static void the_total_without_somebody(void **state)
 {
     (void)state;
     struct rig *rig = new_rig(1, 1);
-    three_and_a_teacher(rig);
+    waits_containers(rig);
     learn(rig, 1e8);
     fake_group(&rig->fake, "one", GROUP_TRAFFIC)->no_reading = true;
     second(rig, 0, 1e8);
@@ -414,20 +329,15 @@ static void a_tick_allocates_nothing(void **state)
     if (!malloc_count_works())
         skip();
     struct rig *rig = new_rig(1, 1);
-    three_and_a_teacher(rig);
+    waits_containers(rig);
     learn(rig, 1e8);
     uint64_t allocated = 0;
     for (int i = 0; i < 20; i++) {
         for (int k = 0; k < 3; k++)
-            use(rig, worked_name[k], k + 1, 1e7);
+            waits_use(rig, worked_name[k], k + 1, 1e7);
         move(rig, 0, 1e8);
-        burst(rig, 1e8);
-        rig->tick.mono_ns += SECOND_NS;
-        rig->tick.number++;
-        assert_int_equal(source_set_begin(rig->sources, &rig->tick), 0);
-        uint64_t before = malloc_count();
-        assert_int_equal(rig->ops->collect(rig->collector, &rig->tick), 0);
-        allocated += malloc_count() - before;
+        waits_burst(rig, 1e8);
+        allocated += waits_allocates(rig);
     }
     assert_int_equal(allocated, 0);
     drop(rig);

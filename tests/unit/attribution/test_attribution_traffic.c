@@ -1,20 +1,15 @@
 /* Who makes memory slow by its traffic: what CPU time cannot tell. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "collectors/attribution/lane.h"
 #include "collectors/attribution/traffic.h"
 #include "collectors/table.h"
 #include "tests/unit/support/interference_rig.h"
 #include "tests/unit/support/malloc_count.h"
+#include "tests/unit/support/unit.h"
 
 #define SECOND_NS 1000000000ull
 
@@ -170,8 +165,7 @@ static void second(struct rig *rig)
     use(rig, "stream", 1, 1e8 * on, 1e4);
     use(rig, "compute", 2, 2e4, 3e8 * interference_square(t, 17, 14, 5));
     use(rig, "light", 3, 4e6 * interference_square(t, 11, 9, 3), 0);
-    interference_burst(rig, 0, 100 * exp(0.3 * on) * interference_noise(0.015));
-    assert_int_equal(rig_tick(rig), 0);
+    interference_tick(rig, 100 * exp(0.3 * on) * interference_noise(0.015));
 }
 
 static void three_containers(struct rig *rig)
@@ -251,8 +245,7 @@ static void who_would_frame_another_is_named(void **state)
         double on = i > 30 ? interference_square(i, 12, 13, 0) : 0;
         use(rig, "spinner", 1, 1e8 * on, 1e4);
         use(rig, "innocent", 2, 1e6 * on, 0);
-        interference_burst(rig, 0, 100 * exp(0.2 * on) * interference_noise(0.015));
-        rig_tick(rig);
+        interference_tick(rig, 100 * exp(0.2 * on) * interference_noise(0.015));
         named += !isnan(rig_value(rig, CAUSED, "container=\"spinner\""));
         assert_true(isnan(rig_value(rig, CAUSED, "container=\"innocent\"")));
     }
@@ -269,8 +262,7 @@ static void traffic_that_grows_a_little_is_no_waiting(void **state)
     for (uint64_t i = 0; i < 400; i++) {
         double more = interference_square(i, 12, 13, 0);
         use(rig, "stream", 1, 1e8 * (1 + 0.25 * more) * interference_noise(0.01), 0);
-        interference_burst(rig, 0, 100 * exp(0.2 * more) * interference_noise(0.015));
-        assert_int_equal(rig_tick(rig), 0);
+        interference_tick(rig, 100 * exp(0.2 * more) * interference_noise(0.015));
         hurting += i >= 200 && more > 0;
         named += i >= 200 && more > 0 && !isnan(rig_value(rig, CAUSED, "container=\"stream\""));
     }
@@ -388,8 +380,7 @@ static void starved_traffic_is_absent(void **state)
         use(rig, "light", 3, 0, 0);
         traffic_of(rig, "stream")->enabled_ns[1] += SECOND_NS;
         fake_group_add(traffic_of(rig, "stream"), 1, ROLE_LLC_MISSES, 100000000);
-        interference_burst(rig, 0, 135);
-        assert_int_equal(rig_tick(rig), 0);
+        interference_tick(rig, 135);
         assert_true(isnan(rig_value(rig, CAUSED, "container=\"stream\"")));
     }
     assert_true((double)rig->status.discarded[DISCARD_STARVED] == starved + 5);

@@ -2,16 +2,11 @@
  * Who is named on synthetic nodes whose truth is known (ATTRIBUTION.md section 3), by fixed seeds.
  * The bounds are loose ones of its table.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/support/attribution_rig.h"
+#include "tests/unit/support/unit.h"
 
 enum { RUNS = 5, SECONDS = 900 };
 

@@ -1,15 +1,10 @@
 /* The estimator against its worked table (ATTRIBUTION.md section 2): each figure of each tick. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "collectors/attribution/estimator.h"
+#include "tests/unit/support/unit.h"
 
 struct row {
     double latency_ns, a, b;

@@ -1,13 +1,7 @@
 /* The ledger of onsets: who begins with the latency, and stays. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "collectors/attribution/ledger.h"
 #include "collectors/attribution/one_of.h"
@@ -15,6 +9,7 @@
 #include "collectors/attribution/outside.h"
 #include "collectors/attribution/readings.h"
 #include "tests/unit/support/attribution_rig.h"
+#include "tests/unit/support/unit.h"
 
 enum { A = LEDGER_FIRST, B, C, D, E, SERVICES = 10, ALL = LEDGER_FIRST + SERVICES };
 

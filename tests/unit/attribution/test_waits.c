@@ -1,15 +1,10 @@
 /* The ten largest pairs, found without making all of them. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
 #include "collectors/attribution/waits.h"
+#include "tests/unit/support/unit.h"
 
 enum { CONTAINERS = 40 };
 

@@ -1,14 +1,9 @@
 /* Workloads: of whom there is a history when their containers come and go. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "collectors/attribution/workloads.h"
+#include "tests/unit/support/unit.h"
 
 static const uint64_t hour_ns = 3600 * UINT64_C(1000000000);
 

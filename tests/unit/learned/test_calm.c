@@ -1,14 +1,9 @@
 /* Which windows are calm, with histories made by hand: FORMULAS.md section 3. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "collectors/learned/calm.h"
+#include "tests/unit/support/unit.h"
 
 #define SECOND 1000000000ull
 #define MINUTE (60 * SECOND)

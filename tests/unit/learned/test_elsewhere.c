@@ -1,15 +1,10 @@
 /* What other nodes found, as Prometheus answers. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "collectors/learned/elsewhere.h"
+#include "tests/unit/support/unit.h"
 
 #define ANSWER(RESULT)                                                                             \
     "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[" RESULT "]}}"

@@ -1,13 +1,8 @@
 /* The percentile of an hour of the probe's latencies. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "collectors/learned/hour_percentile.h"
+#include "tests/unit/support/unit.h"
 
 #define SECOND 1000000000ull
 #define MINUTE (60 * SECOND)

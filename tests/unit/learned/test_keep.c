@@ -1,16 +1,11 @@
 /* What was learned outlives a restart exactly; and whatever is read, nothing impossible comes of
  * it. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "collectors/learned/keep.h"
+#include "tests/unit/support/unit.h"
 
 static const uint64_t second = 1000000000;
 

@@ -1,15 +1,10 @@
 /* What is normal for a container: the four bases, each by numbers known beforehand. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "collectors/learned/day_percentile.h"
 #include "collectors/learned/normal.h"
 #include "tests/unit/support/draw.h"
+#include "tests/unit/support/unit.h"
 
 #define SECOND 1000000000ull
 #define HOUR (3600 * SECOND)

@@ -1,13 +1,8 @@
 /* What calm windows teach about a container. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "collectors/learned/unloaded.h"
+#include "tests/unit/support/unit.h"
 
 static void learn(struct unloaded *u, bool calm, uint64_t accesses, uint64_t misses, double latency)
 {

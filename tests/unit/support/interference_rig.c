@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -94,6 +95,12 @@ double interference_noise(double sd)
     return 1 + sd * (sum - 6);
 }
 
+void interference_tick(struct rig *rig, double latency_ns)
+{
+    interference_burst(rig, 0, latency_ns);
+    assert_int_equal(rig_tick(rig), 0);
+}
+
 double interference_square(uint64_t tick, unsigned on, unsigned off, unsigned shift)
 {
     return (tick + shift) % (on + off) < on;
@@ -115,4 +122,20 @@ double interference_number(const json_t *object, const char *key)
     const json_t *value = json_object_get(object, key);
     assert_true(json_is_number(value));
     return json_number_value(value);
+}
+
+bool interference_says(struct rig *rig, const char *key, const char *word)
+{
+    json_t *root, *domain = interference_page(rig, 0, &root);
+    bool says = strcmp(json_string_value(json_object_get(domain, key)), word) == 0;
+    json_decref(root);
+    return says;
+}
+
+size_t interference_count(struct rig *rig, const char *list)
+{
+    json_t *root, *domain = interference_page(rig, 0, &root);
+    size_t n = json_array_size(json_object_get(domain, list));
+    json_decref(root);
+    return n;
 }

@@ -36,11 +36,17 @@ void interference_run(struct rig *rig, const char *name, int cpu, double seconds
 void interference_burst(struct rig *rig, int node, double latency_ns);
 /* 1 with a standard deviation of about `sd`. */
 double interference_noise(double sd);
+/* A burst of node 0 to its own memory, and the tick of it, in which nothing fails. */
+void interference_tick(struct rig *rig, double latency_ns);
 /* On for `on` ticks, off for `off`, from this tick of its period on: 0 or 1. */
 double interference_square(uint64_t tick, unsigned on, unsigned off, unsigned shift);
 
 /* The page's first domain, or another; a new reference of the page in *root. */
 json_t *interference_page(struct rig *rig, size_t domain, json_t **root);
 double interference_number(const json_t *object, const char *key);
+/* Whether the page says this word of the first domain, under this key. */
+bool interference_says(struct rig *rig, const char *key, const char *word);
+/* How many the first domain's list of this name has. */
+size_t interference_count(struct rig *rig, const char *list);
 
 #endif
