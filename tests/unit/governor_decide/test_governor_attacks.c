@@ -110,6 +110,28 @@ static void who_takes_turns_is_known_again(void **state)
     assert_true(result.over[0] < 0.03);
 }
 
+static double five(const struct hours_model *model, double seconds)
+{
+    (void)model;
+    (void)seconds;
+    return 5;
+}
+
+/* It has no limit, so all of the node, of which it uses a third. */
+static void who_has_no_limit_does_not_escape(void **state)
+{
+    (void)state;
+    struct hours_model model = line;
+    model.latency = by_all;
+    model.a = 2.5;
+    model.n_tenants = 1;
+    model.tenants[0] = (struct hours_tenant){.cores = 16, .demand = five};
+    struct hours_result result = hours_run(&model);
+    assert_true(result.cores[0] < 2.5);
+    assert_true(result.cores[0] > 0.6 * 2.5);
+    assert_true(result.over[0] < 0.01);
+}
+
 /* ---- making others pay ---- */
 
 static double own_pain(const struct hours_model *model, size_t victim, const double *cores,
@@ -196,6 +218,7 @@ int main(void)
         cmocka_unit_test(who_splits_does_not_escape),
         cmocka_unit_test(replicas_do_not_hide_behind_each_other),
         cmocka_unit_test(who_takes_turns_is_known_again),
+        cmocka_unit_test(who_has_no_limit_does_not_escape),
         cmocka_unit_test(nobody_punishes_others_by_its_own_pain),
         cmocka_unit_test(who_is_framed_gets_it_back),
         cmocka_unit_test(who_only_reads_much_gets_it_back),

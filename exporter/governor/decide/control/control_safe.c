@@ -35,6 +35,7 @@ void control_safe_init(struct control_safe *state, const struct control_safe_con
                        double max_cores)
 {
     *state = (struct control_safe){.quota_cores = max_cores,
+                                   .used_cores = NAN,
                                    .since_cut = CUT_LONG_AGO,
                                    .failed_cores = INFINITY,
                                    .failed_last = INFINITY,
@@ -113,6 +114,8 @@ static enum control_action cut(struct control_safe *state, const struct control_
                                double max_cores, double now)
 {
     double base = base_of(config, max_cores);
+    if (state->quota_cores > max_cores - epsilon && state->used_cores < state->quota_cores)
+        state->quota_cores = fmax(state->used_cores, base);
     double back =
         state->quota_cores - (control_safe_confirmed(state, config) ? 1 : 0.5) * config->step_cores;
     bool helped_not = control_safe_confirmed(state, config) && state->since_cut <= NOT_HELPED;

@@ -7,7 +7,8 @@
  * windows are over the limit, of which three at least. Then the quota goes back to the last one
  * that
  * was calm for 'calm' windows, or else by one step (by half of one where it was the share); if a
- * violation is confirmed within three windows of that, to base.
+ * violation is confirmed within three windows of that, to base. Who has everything and uses less
+ * begins with what it uses: a quota above that takes nothing.
  *
  * Levels that never failed are climbed after 'calm' windows each, as long as the next one is
  * expected to leave 2.6 deviations of a window's scatter below the limit (one in 200 is over it
@@ -50,6 +51,7 @@ void control_safe_defaults(struct control_safe_config *config);
 /* Of one best-effort application. */
 struct control_safe {
     double quota_cores;
+    double used_cores;             /* the caller's to set: what it uses now; NaN: not known */
     uint32_t history;              /* of windows since the last cut, the last in bit 0; 1: over */
     unsigned windows, over;        /* since the quota is what it is; halved when they are many */
     unsigned calm;                 /* windows below, without one between */

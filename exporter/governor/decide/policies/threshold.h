@@ -23,7 +23,8 @@ struct threshold_app {
     struct control_threshold paper;
     struct control_safe safe;
     double cycles;            /* reference cycles so far; NaN: not known */
-    bool idle;                /* in this window it used little of what it was left */
+    double used;              /* cores, in this window; NaN: not known */
+    bool idle;                /* it used little of what it was left */
     double before;            /* what it had before its trial ... */
     bool on_trial;            /* ... which has begun for it */
     enum chosen_by chosen_by; /* when it was cut last */

@@ -55,8 +55,9 @@ static bool is_idle(struct threshold_policy *policy, const struct policy_tick *t
         return false;
     double cycles = view_grown(app->started ? app->cycles : NAN, container->reference_cycles);
     app->cycles = container->reference_cycles;
-    app->idle = holding->claim.value < holding->claim.most &&
-                cycles / tick->base_hz / tick->interval < used_part * holding->claim.value;
+    app->used = cycles / tick->base_hz / tick->interval;
+    app->idle =
+        holding->claim.value < holding->claim.most && app->used < used_part * holding->claim.value;
     return app->idle;
 }
 
@@ -187,6 +188,7 @@ void threshold_safe_step(struct threshold_policy *policy, const struct policy_ti
         control_safe_move(&app->safe, &config, app->paper.quota_cores, tick->now);
     app->started = true;
     app->mode = CONTROL_SAFE;
+    app->safe.used_cores = app->used;
     if (holding->crowded_out)
         control_safe_move(&app->safe, &config, most, tick->now);
     if (benefit_on_trial(policy->benefit, owner) != BENEFIT_NO_TRIAL) {
