@@ -265,11 +265,12 @@ static void vanished(struct discovery *d, const struct cgroup_node *parent, cons
 
 static void modified(struct discovery *d, struct cgroup_node *node, const char *name)
 {
-    static const char *const files[] = {"cgroup.events", "cgroup.procs", "tasks", "cgroup.threads"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        if (node->kind == NODE_CANDIDATE && strcmp(name, files[i]) == 0)
-            member_check(d, node);
-    }
+    static const char *const members[] = {"cgroup.procs", "tasks", "cgroup.threads"};
+    if (node->kind == NODE_CANDIDATE && strcmp(name, "cgroup.events") == 0)
+        member_check(d, node);
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (node->kind == NODE_CANDIDATE && strcmp(name, members[i]) == 0)
+            member_entered(d, node);
 }
 
 static void handle_event(void *arg, const struct watch_event *event)

@@ -54,6 +54,8 @@ void member_classify(struct discovery *d, struct cgroup_node *node);
 void member_end(struct discovery *d, struct cgroup_node *node);
 /* Its timer ended, or its control files changed, or a rescan met it. */
 void member_check(struct discovery *d, struct cgroup_node *node);
+/* A process was moved into a candidate; it may have ended since. */
+void member_entered(struct discovery *d, struct cgroup_node *node);
 extern const struct container_hooks member_hooks; /* without arg */
 
 #endif

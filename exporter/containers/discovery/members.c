@@ -454,6 +454,13 @@ void member_check(struct discovery *d, struct cgroup_node *node)
     }
 }
 
+/* Its count began with the cgroup: it is shown although nothing is left in it. */
+void member_entered(struct discovery *d, struct cgroup_node *node)
+{
+    if (!confirm_candidate(d, node))
+        check_candidate(d, node);
+}
+
 void member_end(struct discovery *d, struct cgroup_node *node)
 {
     if (node->kind == NODE_CONTAINER && !node->resolved)

@@ -200,6 +200,19 @@ static void all_cgroups_by_events(struct real *real, struct world *w)
     world_rmdir(w, "/parent/work");
     world_settle(w);
     assert_int_equal(world_monitored(w), 0);
+
+    /* Its only process has ended before anybody looks. */
+    world_mkdir(w, "/parent/short");
+    world_settle(w);
+    start_process(real, w->top, "/parent/short");
+    stop_child(real);
+    world_settle(w);
+    assert_true(world_find(w, "/parent/short")->named);
+    world_pass(w, 5 * WORLD_S);
+    assert_int_equal(world_monitored(w), 1);
+    world_rmdir(w, "/parent/short");
+    world_settle(w);
+    assert_int_equal(world_monitored(w), 0);
 }
 
 enum { DEEP = 21, NAME_BYTES = 200 }; /* both fit into a container's share */
