@@ -8,9 +8,11 @@ or wrong.
 """
 import collections
 import contextlib
+import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -421,6 +423,97 @@ class LostTime(unittest.TestCase):
         first = result.stdout.splitlines()[0]
         self.assertIn("loses most here. It waits for its own CPU limit of 0.2 CPUs", first)
         self.assertIn("CONTAINER", result.stdout)
+
+
+class Delays(unittest.TestCase):
+    """What the tasks of containers wait for a CPU, as BPF counts it switch by switch."""
+
+    def setUp(self):
+        harness.need_root()
+        for file in ("/proc/self/schedstat", "/sys/kernel/btf/vmlinux"):
+            if not pathlib.Path(file).exists():
+                self.skipTest(f"without {file} BPF counts no delays")
+        self.enterContext(harness.within(150))
+        self.groups = self.enterContext(Everywhere())
+        directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.recording = directory / "recording.jsonl"
+        roles = dict.fromkeys(("cycles", "ref_cycles", "instructions"), "software:page-faults")
+        (directory / "events.json").write_text(json.dumps(
+            {"machine": {"base_frequency_hz": 1e9, "cache_cycles": 44}, "roles": roles}))
+        self.watch = self.enterContext(Watch(
+            self.groups, "--source=bpf", f"--events.file={directory}/events.json",
+            f"--source.record.file={self.recording}"))
+        status = self.watch.exporter.status()
+        if status["source"] != "bpf":
+            self.skipTest(f"BPF does not count here: {status['source_why']}")
+
+    def stopped(self, pids):
+        """Once all are: seconds that they have waited so far, as the kernel has them."""
+        for pid in pids:
+            harness.wait_until(lambda: harness.process_status(pid)["State"][0] == "T", 20, pid)
+        return sum(int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[1])
+                   for pid in pids) * 1e-9
+
+    def both(self, tasks, seconds):
+        """Two containers that want one CPU, with so many tasks each, for so long:
+        {container: (seconds that they waited, those that were counted)}"""
+        both = [self.groups.container(), self.groups.container()]
+        harness.wait_until(lambda: all(map(self.watch.of, both)), 20, "both are counted")
+        for one in both:
+            self.groups.start(one, "kill -STOP $$; " + SPIN, {0}, tasks)
+        harness.wait_until(lambda: all(len(self.pids(one)) == tasks for one in both), 20, "tasks")
+        before = self.look(both)
+        for one in both:
+            self.signal(one, signal.SIGCONT)
+        time.sleep(seconds)
+        for one in both:
+            self.signal(one, signal.SIGSTOP)
+        after = self.look(both)
+        return {one: tuple(now - then for now, then in zip(after[one], before[one]))
+                for one in both}
+
+    def pids(self, cgroup):
+        return (cgroup / "cgroup.procs").read_text().split()
+
+    def signal(self, cgroup, number):
+        for pid in self.pids(cgroup):
+            os.kill(int(pid), number)
+
+    def look(self, cgroups):
+        waited = [self.stopped(self.pids(one)) for one in cgroups]
+        self.watch.exporter.wait_tick()
+        self.watch.exporter.wait_tick()
+        return {one: (seconds, self.counted(one)) for one, seconds in zip(cgroups, waited)}
+
+    def counted(self, cgroup):
+        """Seconds, as of the last tick that was recorded."""
+        lines = [json.loads(line) for line in self.recording.read_text().splitlines()]
+        key = next(line["container"]["key"] for line in lines if line.get("container", {}).get(
+            "cgroup") == self.groups.path(cgroup))
+        return [line["values"]["run_delay_ns"] for line in lines
+                if line.get("read") == key and line["group"] == "delays"][-1] * 1e-9
+
+    def test_as_schedstat(self):
+        for tasks in (1, 3):
+            with self.subTest(tasks=tasks):
+                for waited, counted in self.both(tasks, 3).values():
+                    print(f"{tasks} tasks: {waited:.4f} s by schedstat, {counted:.4f} by BPF")
+                    self.assertGreater(waited, 0.9 * (tasks - 0.5))
+                    self.assertAlmostEqual(counted, waited, delta=0.002 * waited)
+                self.groups.end_all()
+
+    def test_what_is_told(self):
+        """Of the whole windows in it, and by whom."""
+        (one, (waited, _)), (other, _) = self.both(1, 5 * WINDOW).items()
+        time.sleep(WINDOW)
+        page = self.watch.exporter.scrape()
+        lost, = page.select("interference_container_lost_seconds_total", container_id=self.watch.of(
+            one)["container_id"], cause="cpu_neighbour").values()
+        self.assertLess(lost, 1.02 * waited)
+        self.assertGreater(lost, 0.6 * waited)
+        taken = page.get("interference_container_cpu_taken_seconds_total",
+                         container_id=self.watch.of(other)["container_id"])
+        self.assertAlmostEqual(taken, lost, delta=0.2 * lost)
 
 
 def print_table(runs):
