@@ -138,7 +138,8 @@ bool plan_samples(const struct plan *plan)
            plan->nothing_to_sample.reason == REASON_OK;
 }
 
-bool plan_bpf(const struct plan *plan)
+/* Whether containers may come to be counted by a BPF program here. */
+static bool plan_bpf(const struct plan *plan)
 {
     return plan->options->source == SOURCE_BPF || plan->options->source == SOURCE_AUTO;
 }

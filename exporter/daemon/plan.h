@@ -44,9 +44,6 @@ void plan_release(struct plan *plan);
 /* Whether samples will be taken here: wanted, live, and of something. */
 bool plan_samples(const struct plan *plan);
 
-/* Whether containers may come to be counted by a BPF program here. */
-bool plan_bpf(const struct plan *plan);
-
 /* No file is changed from now on but in the directories where a flag asked for one. Not where this
  * process looks into others. Before threads start; CONFINED_ bits (service/confine.h). */
 unsigned plan_confine(const struct plan *plan);

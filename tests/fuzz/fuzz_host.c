@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/host/parse.h"
+#include "exporter/host/host.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

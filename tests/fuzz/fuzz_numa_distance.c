@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "exporter/source/machine.h"
-#include "exporter/source/perf/numa_distance.h"
+#include "exporter/source/perf/detect.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

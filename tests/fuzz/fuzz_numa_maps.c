@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/source/probe/numa_maps.h"
+#include "exporter/source/probe/buffer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

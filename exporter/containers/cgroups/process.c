@@ -154,7 +154,8 @@ int process_cgroup_id(const struct process_cgroups *cgroups, uint32_t pid, uint6
     return began_after(cgroups, pid, time_ns) ? -ESRCH : inode_of(cgroups, below, out);
 }
 
-int process_cgroup_own_id(const struct process_cgroups *cgroups, uint64_t *out)
+/* That of this process. 0 or -errno. */
+static int process_cgroup_own_id(const struct process_cgroups *cgroups, uint64_t *out)
 {
     char below[CGROUP_PATH_BYTES];
     int err = read_path(cgroups, "self/cgroup", below, sizeof below);

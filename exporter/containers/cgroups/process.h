@@ -33,9 +33,6 @@ int process_cgroups_init(struct process_cgroups *cgroups, const struct fsroot *f
 int process_cgroup_id(const struct process_cgroups *cgroups, uint32_t pid, uint64_t time_ns,
                       uint64_t *out);
 
-/* That of this process. 0 or -errno. */
-int process_cgroup_own_id(const struct process_cgroups *cgroups, uint64_t *out);
-
 /* The same where nothing else is asked; 0: it is not known. */
 uint64_t process_cgroup_find_own(const struct fsroot *fs);
 

@@ -1,4 +1,4 @@
-#include "exporter/containers/table/entry.h"
+#include "exporter/containers/table/internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -27,7 +27,7 @@ uint64_t entry_hash_labels(const struct siphash_key *key, const struct container
 
 uint64_t entry_hash_handle(uint64_t handle)
 {
-    return handle;
+    return hash_u64(handle);
 }
 
 uint64_t entry_hash_path(const struct siphash_key *key, const char *own_key, const char *path)
@@ -175,71 +175,72 @@ void entry_free(struct table_entry *entry)
     free(entry);
 }
 
-/* ---- indexes ---- */
+/* ---- filters ---- */
 
-int entry_index_reserve(struct entry_index *index, size_t n)
+/* Compiles "^(pattern)$". The pattern is compiled alone first: "a)|(b" must not become valid. */
+static int compile(regex_t *out, const char *flag, const char *pattern, char *error,
+                   size_t error_size)
 {
-    if (n <= index->n_buckets)
-        return 0;
-    size_t n_buckets = index->n_buckets ? index->n_buckets : 64;
-    while (n_buckets < n)
-        n_buckets *= 2;
-    struct table_entry **buckets = calloc(n_buckets, sizeof(struct table_entry *));
-    if (!buckets)
-        return -ENOMEM;
-    for (size_t i = 0; i < index->n_buckets; i++) {
-        struct table_entry *next;
-        for (struct table_entry *entry = index->buckets[i]; entry; entry = next) {
-            next = entry->chain[index->kind].next;
-            size_t b = entry->chain[index->kind].hash & (n_buckets - 1);
-            entry->chain[index->kind].next = buckets[b];
-            buckets[b] = entry;
-        }
+    regex_t alone;
+    int err = regcomp(&alone, pattern, REG_EXTENDED | REG_NOSUB);
+    if (err) {
+        char why[128];
+        regerror(err, &alone, why, sizeof why);
+        snprintf(error, error_size, "%s: not a regular expression: \"%s\": %s", flag, pattern, why);
+        return -EINVAL;
     }
-    free(index->buckets);
-    index->buckets = buckets;
-    index->n_buckets = n_buckets;
+    regfree(&alone);
+    char *whole;
+    err = asprintf(&whole, "^(%s)$", pattern) < 0;
+    if (!err) {
+        err = regcomp(out, whole, REG_EXTENDED | REG_NOSUB);
+        free(whole);
+    }
+    if (!err)
+        return 0;
+    snprintf(error, error_size, "%s: out of memory", flag);
+    return -ENOMEM;
+}
+
+int container_filter_init(struct container_filter *filter, const char *include, const char *exclude,
+                          char *error, size_t error_size)
+{
+    *filter = (struct container_filter){0};
+    int err;
+    if (include) {
+        err = compile(&filter->include, "--containers.include", include, error, error_size);
+        if (err)
+            return err;
+        filter->has_include = true;
+    }
+    if (exclude) {
+        err = compile(&filter->exclude, "--containers.exclude", exclude, error, error_size);
+        if (err) {
+            container_filter_release(filter);
+            return err;
+        }
+        filter->has_exclude = true;
+    }
     return 0;
 }
 
-void entry_index_release(struct entry_index *index)
+void container_filter_release(struct container_filter *filter)
 {
-    free(index->buckets);
-    *index = (struct entry_index){.kind = index->kind};
+    if (filter->has_include)
+        regfree(&filter->include);
+    if (filter->has_exclude)
+        regfree(&filter->exclude);
+    *filter = (struct container_filter){0};
 }
 
-void entry_index_insert(struct entry_index *index, struct table_entry *entry, uint64_t hash)
+bool container_filter_passes(const struct container_filter *filter, const char *namespace_,
+                             const char *pod, const char *name)
 {
-    struct table_entry **bucket = &index->buckets[hash & (index->n_buckets - 1)];
-    entry->chain[index->kind].hash = hash;
-    entry->chain[index->kind].next = *bucket;
-    entry->chain[index->kind].in = true;
-    *bucket = entry;
-    index->n++;
-}
-
-void entry_index_remove(struct entry_index *index, struct table_entry *entry)
-{
-    if (!entry->chain[index->kind].in)
-        return;
-    struct table_entry **at =
-        &index->buckets[entry->chain[index->kind].hash & (index->n_buckets - 1)];
-    while (*at != entry)
-        at = &(*at)->chain[index->kind].next;
-    *at = entry->chain[index->kind].next;
-    entry->chain[index->kind].in = false;
-    entry->chain[index->kind].next = NULL;
-    index->n--;
-}
-
-struct table_entry *entry_index_find(const struct entry_index *index, uint64_t hash,
-                                     const struct table_entry *after)
-{
-    if (index->n_buckets == 0)
-        return NULL;
-    struct table_entry *entry =
-        after ? after->chain[index->kind].next : index->buckets[hash & (index->n_buckets - 1)];
-    while (entry && entry->chain[index->kind].hash != hash)
-        entry = entry->chain[index->kind].next;
-    return entry;
+    if (!filter->has_include && !filter->has_exclude)
+        return true;
+    char subject[2048];
+    snprintf(subject, sizeof subject, "%s/%s/%s", namespace_, pod, name);
+    if (filter->has_include && regexec(&filter->include, subject, 0, NULL, 0) != 0)
+        return false;
+    return !filter->has_exclude || regexec(&filter->exclude, subject, 0, NULL, 0) != 0;
 }

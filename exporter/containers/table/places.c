@@ -1,10 +1,8 @@
-#include "exporter/containers/table/places.h"
+#include "exporter/containers/table/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "exporter/containers/table/slots.h"
 
 /* After a promotion failed for want of descriptors or memory. */
 #define PROMOTE_RETRY_NS UINT64_C(1000000000)
@@ -23,9 +21,9 @@ static bool lies_in(const struct table_entry *inner, const struct table_entry *o
 static const struct table_entry *find_rival(const struct container_table *table,
                                             const struct table_entry *entry, uint64_t hash)
 {
-    const struct entry_index *index = &table->index[INDEX_REFUSED];
-    const struct table_entry *rival = NULL;
-    while ((rival = entry_index_find(index, hash, rival))) {
+    const struct table_entry *rival;
+    size_t at = 0;
+    while ((rival = hash_table_next(&table->index[INDEX_REFUSED], hash, &at))) {
         if (rival != entry && !lies_in(rival, entry))
             return rival;
     }
@@ -44,9 +42,8 @@ static int relabel(struct container_table *table, struct table_entry *entry,
     entry_take_strings(entry, labels, strings);
     if (!entry->c.named)
         return 0;
-    entry_index_remove(&table->index[INDEX_LABELS], entry);
-    entry_index_insert(&table->index[INDEX_LABELS], entry,
-                       entry_hash_labels(&table->key, &entry->c));
+    table_unindex(table, INDEX_LABELS, entry);
+    table_index(table, INDEX_LABELS, entry, entry_hash_labels(&table->key, &entry->c));
     if (seen)
         table_change(table, CHANGE_RENAMED, entry);
     table->labels_freed = true;
@@ -76,8 +73,8 @@ int table_go_by_cgroup(struct container_table *table, struct table_entry *entry,
         free(strings);
     if (err)
         return err;
-    entry_index_remove(&table->index[INDEX_REFUSED], entry);
-    entry_index_insert(&table->index[INDEX_REFUSED], entry, hash);
+    table_unindex(table, INDEX_REFUSED, entry);
+    table_index(table, INDEX_REFUSED, entry, hash);
     return 0;
 }
 
@@ -119,7 +116,7 @@ enum labels_answer table_ask_labels(struct container_table *table, struct table_
     const struct table_entry *rival =
         holder && !lies_in(holder, entry) ? holder : find_rival(table, entry, hash);
     if (rival) {
-        if (!entry->chain[INDEX_REFUSED].in)
+        if (!entry->index[INDEX_REFUSED].in)
             tell(table, entry, rival);
         return LABELS_REFUSED;
     }
@@ -131,10 +128,9 @@ enum labels_answer table_ask_labels(struct container_table *table, struct table_
 static void index_handle(struct container_table *table, struct table_entry *entry, uint64_t handle)
 {
     entry->handle = handle;
-    entry_index_insert(&table->index[INDEX_HANDLE], entry, entry_hash_handle(handle));
-    entry_index_insert(
-        &table->index[INDEX_PATH], entry,
-        entry_hash_path(&table->key, entry->own_key ? entry->c.key : NULL, entry->c.path));
+    table_index(table, INDEX_HANDLE, entry, entry_hash_handle(handle));
+    table_index(table, INDEX_PATH, entry,
+                entry_hash_path(&table->key, entry->own_key ? entry->c.key : NULL, entry->c.path));
 }
 
 /* ---- out ---- */
@@ -219,8 +215,7 @@ void table_name(struct container_table *table, struct table_entry *entry)
     }
     table_leave_naming_lists(table, entry);
     entry->c.named = true;
-    entry_index_insert(&table->index[INDEX_LABELS], entry,
-                       entry_hash_labels(&table->key, &entry->c));
+    table_index(table, INDEX_LABELS, entry, entry_hash_labels(&table->key, &entry->c));
     table_change(table, CHANGE_NAMED, entry);
 }
 

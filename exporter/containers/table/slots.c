@@ -1,4 +1,4 @@
-#include "exporter/containers/table/slots.h"
+#include "exporter/containers/table/internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,11 +19,11 @@ bool table_passes(const struct container_table *table, const struct container *c
 struct table_entry *table_labels_holder(const struct container_table *table,
                                         const struct container *container)
 {
-    const struct entry_index *index = &table->index[INDEX_LABELS];
     uint64_t hash = entry_hash_labels(&table->key, container);
-    struct table_entry *holder = NULL;
+    struct table_entry *holder;
+    size_t at = 0;
     do
-        holder = entry_index_find(index, hash, holder);
+        holder = hash_table_next(&table->index[INDEX_LABELS], hash, &at);
     while (holder && !entry_same_labels(&holder->c, container));
     return holder;
 }
@@ -50,9 +50,9 @@ void table_leave_naming_lists(struct container_table *table, struct table_entry 
 static void unname(struct container_table *table, struct table_entry *entry)
 {
     table_leave_naming_lists(table, entry);
-    if (!entry->chain[INDEX_LABELS].in)
+    if (!entry->index[INDEX_LABELS].in)
         return;
-    entry_index_remove(&table->index[INDEX_LABELS], entry);
+    table_unindex(table, INDEX_LABELS, entry);
     table->labels_freed = true;
 }
 
@@ -119,8 +119,8 @@ static int table_reserve(struct container_table *table)
         if (change_list_reserve(&table->pending[i], n) || change_list_reserve(&table->taken[i], n))
             return -ENOMEM;
     }
-    if (entry_index_reserve(&table->index[INDEX_LABELS], n) ||
-        entry_index_reserve(&table->index[INDEX_REFUSED], n))
+    if (hash_table_reserve(&table->index[INDEX_LABELS], n) ||
+        hash_table_reserve(&table->index[INDEX_REFUSED], n))
         return -ENOMEM;
     if (table->n_free > 0 || table->n_slots < table->cap_slots)
         return 0;
@@ -231,9 +231,9 @@ void table_release_diffs(struct container_table *table)
 
 void table_forget_handle(struct container_table *table, struct table_entry *entry)
 {
-    entry_index_remove(&table->index[INDEX_HANDLE], entry);
-    entry_index_remove(&table->index[INDEX_PATH], entry);
-    entry_index_remove(&table->index[INDEX_REFUSED], entry);
+    table_unindex(table, INDEX_HANDLE, entry);
+    table_unindex(table, INDEX_PATH, entry);
+    table_unindex(table, INDEX_REFUSED, entry);
     entry->handle = 0;
     entry->owner = NULL;
 }

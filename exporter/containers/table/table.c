@@ -7,8 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exporter/containers/table/places.h"
-#include "exporter/containers/table/slots.h"
+#include "exporter/containers/table/internal.h"
 
 #define LOG_INTERVAL_NS UINT64_C(600000000000)
 
@@ -30,8 +29,6 @@ int container_table_new(const struct container_limits *limits, const struct log 
     table->limits = *limits;
     table->limits.include = table->limits.exclude = NULL;
     table->log = log;
-    for (int i = 0; i < ENTRY_INDEXES; i++)
-        table->index[i].kind = (enum entry_index_kind)i;
     TAILQ_INIT(&table->waiting);
     TAILQ_INIT(&table->lingering);
     TAILQ_INIT(&table->unnamed);
@@ -46,17 +43,13 @@ void container_table_free(struct container_table *table)
 {
     if (!table)
         return;
-    for (size_t i = 0; i < table->index[INDEX_HANDLE].n_buckets; i++) {
-        struct table_entry *next;
-        for (struct table_entry *entry = table->index[INDEX_HANDLE].buckets[i]; entry;
-             entry = next) {
-            next = entry->chain[INDEX_HANDLE].next;
-            if (entry->place != ENTRY_HELD)
-                entry_free(entry);
-        }
+    for (size_t i = 0; i < table->index[INDEX_HANDLE].cap; i++) {
+        struct table_entry *entry = table->index[INDEX_HANDLE].slots[i].value;
+        if (entry && entry->place != ENTRY_HELD)
+            entry_free(entry);
     }
     for (int i = 0; i < ENTRY_INDEXES; i++)
-        entry_index_release(&table->index[i]);
+        hash_table_release(&table->index[i]);
     table_release_diffs(table);
     table_drop_retired(table);
     container_filter_release(&table->filter);
@@ -72,12 +65,12 @@ void container_table_set_hooks(struct container_table *table, const struct conta
 
 static bool is_known(const struct container_table *table, const struct container_spec *spec)
 {
-    const struct entry_index *index = &table->index[INDEX_PATH];
     bool by_key = spec->key && *spec->key;
     const char *path = spec->path ? spec->path : "";
     uint64_t hash = entry_hash_path(&table->key, spec->key, path);
-    for (struct table_entry *e = entry_index_find(index, hash, NULL); e;
-         e = entry_index_find(index, hash, e)) {
+    const struct table_entry *e;
+    size_t at = 0;
+    while ((e = hash_table_next(&table->index[INDEX_PATH], hash, &at))) {
         if (e->own_key == by_key &&
             strcmp(by_key ? e->c.key : e->c.path, by_key ? spec->key : path) == 0)
             return true;
@@ -93,8 +86,8 @@ static int make_entry(struct container_table *table, const struct container_spec
     if (is_known(table, spec))
         return -EEXIST;
     size_t n = table->index[INDEX_HANDLE].n + 1;
-    if (entry_index_reserve(&table->index[INDEX_HANDLE], n) ||
-        entry_index_reserve(&table->index[INDEX_PATH], n))
+    if (hash_table_reserve(&table->index[INDEX_HANDLE], n) ||
+        hash_table_reserve(&table->index[INDEX_PATH], n))
         return -ENOMEM;
     return entry_new(spec, now_ns, out);
 }
@@ -167,13 +160,12 @@ static int rename_named(struct container_table *table, struct table_entry *entry
         free(entry->strings);
     }
     if (relabel) {
-        entry_index_remove(&table->index[INDEX_REFUSED], entry);
-        entry_index_remove(&table->index[INDEX_LABELS], entry);
+        table_unindex(table, INDEX_REFUSED, entry);
+        table_unindex(table, INDEX_LABELS, entry);
     }
     entry_take_strings(entry, next, strings);
     if (relabel)
-        entry_index_insert(&table->index[INDEX_LABELS], entry,
-                           entry_hash_labels(&table->key, &entry->c));
+        table_index(table, INDEX_LABELS, entry, entry_hash_labels(&table->key, &entry->c));
     if (seen)
         table_change(table, CHANGE_RENAMED, entry);
     else

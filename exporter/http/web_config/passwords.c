@@ -5,11 +5,54 @@
 #include <gnutls/gnutls.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "exporter/http/web_config/bcrypt.h"
-#include "exporter/http/web_config/remembered.h"
+
+/* ---- remembered answers ---- */
+
+/* Digests that were found right, or wrong; when it is full, a random tenth goes. One thread. */
+
+enum { DIGEST_BYTES = 32 }; /* SHA-256 */
+
+struct digest {
+    unsigned char bytes[DIGEST_BYTES];
+};
+
+struct remembered {
+    struct digest at[PASSWORDS_REMEMBERED];
+    size_t n;
+};
+
+static bool remembered_find(const struct remembered *all, const struct digest *digest)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (memcmp(&all->at[i], digest, sizeof *digest) == 0)
+            return true;
+    return false;
+}
+
+static void forget_a_tenth(struct remembered *all)
+{
+    for (size_t i = 0; i < PASSWORDS_REMEMBERED / 10; i++) {
+        uint32_t random = 0; /* without randomness the oldest */
+        gnutls_rnd(GNUTLS_RND_NONCE, &random, sizeof random);
+        all->at[random % all->n] = all->at[all->n - 1];
+        all->n--;
+    }
+}
+
+static void remembered_add(struct remembered *all, const struct digest *digest)
+{
+    if (remembered_find(all, digest))
+        return;
+    if (all->n == PASSWORDS_REMEMBERED)
+        forget_a_tenth(all);
+    all->at[all->n++] = *digest;
+}
 
 struct check {
     struct digest digest;

@@ -5,10 +5,21 @@
 #define IE_SOURCE_PERF_DETECT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "exporter/base/fsroot.h"
 #include "exporter/source/machine.h"
+
+/*
+ * The kernel's list of distances of a NUMA node (devices/system/node/node0/distance): one number
+ * for each node that is online, by ascending number, as the firmware's SLIT has them: 10 is the
+ * node itself, 20 takes twice as long. Pure.
+ */
+
+/* 0 with exactly n distances in out; -EINVAL for any other number of them, for one that is not
+ * between 1 and 255, and for what is no number, with *out as it was. */
+int numa_distances_parse(const char *text, size_t len, uint8_t *out, size_t n);
 
 /*
  * Machine facts that can be measured here without any privilege: base frequency (CPUID 15H, or

@@ -2,14 +2,15 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "exporter/base/cpulist.h"
+#include "exporter/base/fsroot.h"
 #include "exporter/source/perf/detect.h"
 #include "exporter/source/perf/explain.h"
-#include "exporter/source/perf/l3.h"
 
 static const char devices[] = "bus/event_source/devices";
 /* A machine has one kind: Intel's, or AMD's from Linux 6.7 on. */
@@ -18,7 +19,7 @@ enum { IMC_PREFIXES = sizeof imc_prefixes / sizeof *imc_prefixes, IMC_NAME = 32 
 static const char any_imc[] = "pmu:NAME/";
 static const char plus[] = " + ";
 
-enum { MASK_CPUS = 64, MAX_IMCS = 1024, UNIT_TEXT = 256 };
+enum { MASK_CPUS = 128, MAX_IMCS = 1024, UNIT_TEXT = 256 };
 
 static bool is_l3(const char *kind)
 {
@@ -38,6 +39,77 @@ static int pmu_cpus(const struct fsroot *fs, const char *pmu, int *cpus, size_t 
         *n = MASK_CPUS;
     return err;
 }
+
+/* ---- AMD's L3s that a PMU of their own counts: one of each core complex ---- */
+
+enum { MOST_L3 = 4095, PATH = 96 };
+
+/* No such PMU is none, and no error. */
+static int l3_cpus(const struct fsroot *fs, int cpus[MASK_CPUS], size_t *n)
+{
+    *n = 0;
+    int err = pmu_cpus(fs, "amd_l3", cpus, n);
+    return err == -ENOENT ? 0 : err;
+}
+
+/* As resctrl names its domains. Kernels that give no id: the place in the cpumask. */
+static int number_of(const struct fsroot *fs, int cpu, size_t at)
+{
+    char path[PATH];
+    uint64_t id;
+    snprintf(path, sizeof path, "devices/system/cpu/cpu%d/cache/index3/id", cpu);
+    bool known = fsroot_read_u64(fs, FSROOT_SYS, path, &id) == 0 && id <= MOST_L3;
+    return known ? (int)id : (int)at;
+}
+
+/* "32768K" */
+static uint64_t bytes_of(const struct fsroot *fs, int cpu)
+{
+    char path[PATH], text[32], *end;
+    snprintf(path, sizeof path, "devices/system/cpu/cpu%d/cache/index3/size", cpu);
+    if (fsroot_read(fs, FSROOT_SYS, path, text, sizeof text, NULL) != 0)
+        return 0;
+    unsigned long long size = strtoull(text, &end, 10);
+    bool plausible = end > text && size <= UINT64_C(1) << 32;
+    return plausible && strcmp(end, "K\n") == 0   ? size << 10
+           : plausible && strcmp(end, "M\n") == 0 ? size << 20
+                                                  : 0;
+}
+
+/* One unit of kind "l3" per CPU of the PMU's cpumask, in that order. Stores up to 'cap' of them,
+ * and their full number in *n. 0 or -errno; no such PMU is none, and no error. */
+static int perf_l3s(const struct fsroot *fs, struct source_unit *out, size_t cap, size_t *n)
+{
+    int cpus[MASK_CPUS];
+    size_t found;
+    int err = l3_cpus(fs, cpus, &found);
+    if (err)
+        return err;
+    for (size_t i = 0; i < found && i < cap; i++) {
+        struct source_unit *unit = &out[i];
+        *unit = (struct source_unit){.kind = "l3", .imc = number_of(fs, cpus[i], i)};
+        unit->socket = cpu_socket(fs, cpus[i]);
+        unit->cache_bytes = bytes_of(fs, cpus[i]);
+        snprintf(unit->key, sizeof unit->key, "socket%d.l3-%d", unit->socket, unit->imc);
+    }
+    *n = found;
+    return 0;
+}
+
+/* The CPU to open the L3's events on; -1: there is no such L3. */
+static int perf_l3_cpu(const struct fsroot *fs, int l3)
+{
+    int cpus[MASK_CPUS];
+    size_t n;
+    if (l3_cpus(fs, cpus, &n) != 0)
+        return -1;
+    for (size_t i = 0; i < n; i++)
+        if (number_of(fs, cpus[i], i) == l3)
+            return cpus[i];
+    return -1;
+}
+
+/* ---- memory controllers ---- */
 
 /* uncore_imc_3 -> 3; -1 for other devices, uncore_imc_free_running_0 among them. */
 static int imc_number(const char *name)

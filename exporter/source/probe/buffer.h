@@ -13,6 +13,14 @@
 #include "exporter/base/fsroot.h"
 #include "exporter/base/reason.h"
 
+/* The kernel's text of a process's mappings by node, /proc/PID/numa_maps. Pure. */
+
+/*
+ * Finds the mapping that starts at 'address' in the text of numa_maps, and whether all its pages
+ * are on 'node'. 0, -ENXIO when some are elsewhere, -ENOENT when there is no such line or no page.
+ */
+int chase_numa_maps_check(const char *text, size_t len, uintptr_t address, int node);
+
 enum { CHASE_HUGE_BYTES = 2 << 20 };
 
 struct chase_buffer {

@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "exporter/expose/expose.h"
-#include "exporter/expose/wire.h"
+#include "exporter/expose/protobuf.h"
 #include "tests/unit/support/unit.h"
 
 #define BYTES(...)                                                                                 \

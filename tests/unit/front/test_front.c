@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "exporter/base/sealed_file.h"
-#include "exporter/front/body.h"
 #include "exporter/front/keeper.h"
 #include "exporter/front/message.h"
+#include "exporter/front/remote.h"
 #include "exporter/front/tally.h"
 #include "exporter/service/channel.h"
 #include "exporter/service/confine.h"

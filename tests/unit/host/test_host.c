@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "exporter/host/host.h"
-#include "exporter/host/parse.h"
 #include "tests/unit/support/fixture.h"
 #include "tests/unit/support/malloc_count.h"
 #include "tests/unit/support/unit.h"

@@ -1,5 +1,5 @@
 /* memory.numa_stat of both cgroup versions, as a kernel writes it, and as none does. */
-#include "exporter/source/memory/numa_stat.h"
+#include "exporter/source/memory/memory.h"
 #include "tests/unit/support/unit.h"
 
 static int parse(const char *text, struct numa_stat *out)

@@ -6,7 +6,6 @@
 #include "collectors/events/events.h"
 #include "exporter/source/perf/detect.h"
 #include "exporter/source/perf/explain.h"
-#include "exporter/source/perf/numa_distance.h"
 #include "exporter/source/perf/unit.h"
 #include "tests/unit/support/perf_fixture.h"
 #include "tests/unit/support/unit.h"

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "exporter/source/probe/buffer.h"
-#include "exporter/source/probe/numa_maps.h"
 #include "exporter/source/probe/probe.h"
 #include "exporter/source/probe/topology.h"
 #include "tests/unit/support/fixture.h"

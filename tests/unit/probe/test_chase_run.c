@@ -1,4 +1,3 @@
-#include "exporter/source/probe/account.h"
 #include "exporter/source/probe/buffer.h"
 #include "exporter/source/probe/burst.h"
 #include "exporter/source/probe/random.h"

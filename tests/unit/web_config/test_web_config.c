@@ -2,9 +2,9 @@
 #include "exporter/http/web_config/basic.h"
 #include "exporter/http/web_config/bcrypt.h"
 #include "exporter/http/web_config/config.h"
-#include "exporter/http/web_config/limit.h"
+#include "exporter/http/web_config/credentials.h"
 #include "exporter/http/web_config/names.h"
-#include "exporter/http/web_config/san.h"
+#include "exporter/http/web_config/web.h"
 #include "tests/unit/support/unit.h"
 
 #define HASH "$2y$04$QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi"
