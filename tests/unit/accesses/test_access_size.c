@@ -228,7 +228,7 @@ static void check(const struct form *form, const uint8_t *code, size_t len)
     }
 }
 
-static void every_form(void **state)
+TEST(every_form)
 {
     for (size_t i = 0; i < COUNT(forms); i++) {
         uint8_t code[ACCESS_CODE_BYTES];
@@ -239,7 +239,7 @@ static void every_form(void **state)
     }
 }
 
-static void a_part_is_truncated(void **state)
+TEST(a_part_is_truncated)
 {
     uint32_t bytes = 77;
     static const uint8_t vector[] = {0x62, 0xf1, 0x7c, 0x48, 0x11, 0x07}; /* vmovups %zmm0,(%rdi) */
@@ -249,7 +249,7 @@ static void a_part_is_truncated(void **state)
     assert_int_equal(bytes, 77);
 }
 
-static void no_instruction(void **state)
+TEST(no_instruction)
 {
     static const uint8_t opcode_06[] = {0x06, 0x90, 0x90}; /* push %es: not in 64-bit code */
     static const uint8_t locked_move[] = {0xf0, 0x89, 0x07};
@@ -265,7 +265,7 @@ static void no_instruction(void **state)
     assert_int_equal(bytes, 77);
 }
 
-static void code_of_32_bit_processes(void **state)
+TEST(code_of_32_bit_processes)
 {
     static const uint8_t push_es[] = {0x06};
     static const uint8_t push_eax[] = {0x50};
@@ -280,7 +280,7 @@ static void code_of_32_bit_processes(void **state)
     assert_int_equal(bytes, 8);
 }
 
-static void names_of_accesses(void **state)
+TEST(names_of_accesses)
 {
     enum access access;
     for (int i = 0; i < ACCESS_KINDS; i++) {
@@ -335,7 +335,7 @@ static int written(uint8_t *page, const struct form *form)
     return n;
 }
 
-static void as_this_cpu_writes(void **state)
+TEST(as_this_cpu_writes)
 {
     int n = 0;
     uint8_t *page =
@@ -352,14 +352,4 @@ static void as_this_cpu_writes(void **state)
     }
     munmap(page, 4096);
     printf("%d of %zu forms ran here\n", n, COUNT(forms));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_form),        cmocka_unit_test(a_part_is_truncated),
-        cmocka_unit_test(no_instruction),    cmocka_unit_test(code_of_32_bit_processes),
-        cmocka_unit_test(names_of_accesses), cmocka_unit_test(as_this_cpu_writes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,7 @@ static void same_as_pages(const struct address_space *space, const uint64_t *ino
     }
 }
 
-static void one_space_against_pages(void **state)
+TEST(one_space_against_pages)
 {
     uint64_t seed = 42, inode[PAGES], since[PAGES];
     for (int round = 0; round < 50; round++) {
@@ -203,7 +203,7 @@ static const char usual[] = "1000-2000 r-xp 00000000 08:01 9 /bin/x\n"
                             "3000-5000 rw-p 00000000 00:00 0 [heap]\n"
                             "7000-9000 rw-s 00000000 103:01 5 /nvmm/a\n";
 
-static void loaded_once_and_asked_once(void **state)
+TEST_WITH(loaded_once_and_asked_once, setup, teardown)
 {
     struct rig *rig = *state;
     write_maps(rig, 7, usual);
@@ -220,7 +220,7 @@ static void loaded_once_and_asked_once(void **state)
     assert_int_equal(address_spaces_size(rig->spaces).mappings, 4);
 }
 
-static void an_access_before_the_loading_waits(void **state)
+TEST_WITH(an_access_before_the_loading_waits, setup, teardown)
 {
     struct rig *rig = *state;
     write_maps(rig, 7, usual);
@@ -239,7 +239,7 @@ static void an_access_before_the_loading_waits(void **state)
     assert_int_equal(ask(rig, 7, 0x7000, 960), MEDIUM_NVMM);
 }
 
-static void remapped(void **state)
+TEST_WITH(remapped, setup, teardown)
 {
     struct rig *rig = *state;
     write_maps(rig, 7, usual);
@@ -267,7 +267,7 @@ static void remapped(void **state)
     assert_int_equal(ask(rig, 7, 0x7000, 1350), MEDIUM_NVMM);
 }
 
-static void another_program(void **state)
+TEST_WITH(another_program, setup, teardown)
 {
     struct rig *rig = *state;
     write_maps(rig, 7, usual);
@@ -281,7 +281,7 @@ static void another_program(void **state)
     assert_int_equal(ask(rig, 7, 0x3000, 2001), -ENXIO);
 }
 
-static void the_same_number_for_another_process(void **state)
+TEST_WITH(the_same_number_for_another_process, setup, teardown)
 {
     struct rig *rig = *state;
     write_maps(rig, 7, usual);
@@ -311,7 +311,7 @@ static void give_birth(struct rig *rig, uint32_t parent, uint32_t child, uint64_
 }
 
 /* Nothing of them is in /proc here, as if they had gone at once. */
-static void children_have_what_their_parents_had(void **state)
+TEST(children_have_what_their_parents_had)
 {
     struct rig rig;
     rig_init(&rig, 8);
@@ -366,7 +366,7 @@ static void children_have_what_their_parents_had(void **state)
     rig_release(&rig);
 }
 
-static void processes_that_are_gone(void **state)
+TEST_WITH(processes_that_are_gone, setup, teardown)
 {
     struct rig *rig = *state;
     /* Asked for after its end: not loaded, and not looked for with every sample. */
@@ -390,7 +390,7 @@ static void processes_that_are_gone(void **state)
 }
 
 /* A program that ends its first thread: the others' accesses are known all the same. */
-static void threads_without_the_first(void **state)
+TEST_WITH(threads_without_the_first, setup, teardown)
 {
     struct rig *rig = *state;
     write_maps(rig, 7, usual);
@@ -448,7 +448,7 @@ static void threads_without_the_first(void **state)
     assert_int_equal(rig->asked_pid, 5);
 }
 
-static void loaded_anew(void **state)
+TEST_WITH(loaded_anew, setup, teardown)
 {
     struct rig *rig = *state;
     write_maps(rig, 7, usual);
@@ -476,7 +476,7 @@ static void loaded_anew(void **state)
     assert_int_equal(ask(rig, 7, 0x7000, 1003999), -ESTALE);
 }
 
-static void more_processes_than_fit(void **state)
+TEST(more_processes_than_fit)
 {
     struct rig rig;
     rig_init(&rig, 3);
@@ -496,7 +496,7 @@ static void more_processes_than_fit(void **state)
 
 /* While a process is forgotten, no record follows it: what it maps later does not answer for an
  * access from before. */
-static void forgotten_while_an_access_waits(void **state)
+TEST(forgotten_while_an_access_waits)
 {
     for (int again = 0; again < 2; again++) {
         struct rig rig;
@@ -527,7 +527,7 @@ static void forgotten_while_an_access_waits(void **state)
 }
 
 /* Nor do the mappings of few processes grow without end. */
-static void more_mappings_than_fit(void **state)
+TEST(more_mappings_than_fit)
 {
     enum { LINES = 2000, LINE = 64 };
     struct rig rig;
@@ -563,7 +563,7 @@ static void more_mappings_than_fit(void **state)
 }
 
 /* A table that removes must still find all others. */
-static void many_come_and_go(void **state)
+TEST(many_come_and_go)
 {
     enum { PIDS = 64 };
     struct rig rig;
@@ -598,7 +598,7 @@ static uint64_t monotonic(void *context)
     return clock_mono_ns();
 }
 
-static void this_process_and_a_child(void **state)
+TEST(this_process_and_a_child)
 {
     struct rig rig;
     struct fsroot fs;
@@ -649,7 +649,7 @@ static void this_process_and_a_child(void **state)
 
 /* ---- what others make large or many ---- */
 
-static void too_large_is_let_be(void **state)
+TEST(too_large_is_let_be)
 {
     enum { MAPPINGS = 65536 };
     struct rig rig;
@@ -689,7 +689,7 @@ static void too_large_is_let_be(void **state)
     free(text);
 }
 
-static void loading_has_a_budget(void **state)
+TEST(loading_has_a_budget)
 {
     const uint64_t ms = 1000000;
     struct rig rig;
@@ -719,30 +719,4 @@ static void loading_has_a_budget(void **state)
     rig.now += 200 * ms;
     assert_int_equal(ask(&rig, 50, 0x1000, rig.now), MEDIUM_NVMM);
     rig_release(&rig);
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_space_against_pages),
-        TEST(loaded_once_and_asked_once),
-        TEST(an_access_before_the_loading_waits),
-        TEST(remapped),
-        TEST(another_program),
-        TEST(the_same_number_for_another_process),
-        cmocka_unit_test(children_have_what_their_parents_had),
-        TEST(processes_that_are_gone),
-        TEST(threads_without_the_first),
-        TEST(loaded_anew),
-        cmocka_unit_test(more_processes_than_fit),
-        cmocka_unit_test(forgotten_while_an_access_waits),
-        cmocka_unit_test(more_mappings_than_fit),
-        cmocka_unit_test(many_come_and_go),
-        cmocka_unit_test(this_process_and_a_child),
-        cmocka_unit_test(too_large_is_let_be),
-        cmocka_unit_test(loading_has_a_budget),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -278,7 +278,7 @@ static void assert_sample(const struct access_sample *s, enum medium medium, enu
 
 /* ---- the usual ---- */
 
-static void everything_is_known(void **state)
+TEST(everything_is_known)
 {
     struct rig *rig = rig_new(4096, 64);
     know(rig, 1);
@@ -301,7 +301,7 @@ static void everything_is_known(void **state)
     rig_free(rig);
 }
 
-static void what_was_read_later_waits(void **state)
+TEST(what_was_read_later_waits)
 {
     struct rig *rig = rig_new(64, 64);
     rig->now = 10 * S + 50; /* of the look-up */
@@ -320,7 +320,7 @@ static void what_was_read_later_waits(void **state)
 }
 
 /* A look-up that is never settled must not hold up what is newer. */
-static void nothing_waits_for_ever(void **state)
+TEST(nothing_waits_for_ever)
 {
     struct rig *rig = rig_new(64, 64);
     rig->now = 100 * S; /* of the look-ups */
@@ -341,7 +341,7 @@ static void nothing_waits_for_ever(void **state)
     rig_free(rig);
 }
 
-static void new_code_in_a_known_process(void **state)
+TEST(new_code_in_a_known_process)
 {
     struct rig *rig = rig_new(64, 64);
     know(rig, 1);
@@ -357,7 +357,7 @@ static void new_code_in_a_known_process(void **state)
 
 /* ---- changes between the access and the look-up ---- */
 
-static void another_program_since(void **state)
+TEST(another_program_since)
 {
     for (int known = 0; known < 2; known++) {
         struct rig *rig = rig_new(64, 64);
@@ -381,7 +381,7 @@ static void another_program_since(void **state)
     }
 }
 
-static void other_code_mapped_since(void **state)
+TEST(other_code_mapped_since)
 {
     struct rig *rig = rig_new(64, 64);
     know(rig, 1);
@@ -400,7 +400,7 @@ static void other_code_mapped_since(void **state)
     rig_free(rig);
 }
 
-static void something_else_mapped_since(void **state)
+TEST(something_else_mapped_since)
 {
     struct rig *rig = rig_new(64, 64);
     rig->now = 10 * S + 50;
@@ -411,7 +411,7 @@ static void something_else_mapped_since(void **state)
     rig_free(rig);
 }
 
-static void ended_since(void **state)
+TEST(ended_since)
 {
     struct rig *rig = rig_new(64, 64);
     rig->code = NULL;
@@ -434,7 +434,7 @@ static void ended_since(void **state)
 }
 
 /* What its other threads access is known by theirs. */
-static void the_first_thread_has_ended(void **state)
+TEST(the_first_thread_has_ended)
 {
     struct rig *rig = rig_new(64, 64);
     write_maps(rig, 1, "");
@@ -454,7 +454,7 @@ static void the_first_thread_has_ended(void **state)
 }
 
 /* Whose process it was is let be for a while, then for longer; neighbours are looked into. */
-static void reads_that_do_not_end(void **state)
+TEST(reads_that_do_not_end)
 {
     struct rig *rig = rig_new(64, 64);
     rig->cgroup_of[2] = ALSO_OURS;
@@ -498,7 +498,7 @@ static void reads_that_do_not_end(void **state)
 }
 
 /* It comes back within the time that a sample waits, or does not. */
-static void nobody_reads_for_a_while(void **state)
+TEST(nobody_reads_for_a_while)
 {
     struct rig *rig = rig_new(64, 64);
     rig->unready = true;
@@ -523,7 +523,7 @@ static void nobody_reads_for_a_while(void **state)
     rig_free(rig);
 }
 
-static void records_were_lost(void **state)
+TEST(records_were_lost)
 {
     struct rig *rig = rig_new(64, 64);
     know(rig, 1);
@@ -551,7 +551,7 @@ static void records_were_lost(void **state)
 /* ---- code ---- */
 
 /* A compiler may put other code there at any time: good for samples from before the reading. */
-static void code_made_at_run_time(void **state)
+TEST(code_made_at_run_time)
 {
     struct rig *rig = rig_new(64, 64);
     know(rig, 1);
@@ -570,7 +570,7 @@ static void code_made_at_run_time(void **state)
     rig_free(rig);
 }
 
-static void each_process_has_its_own_code(void **state)
+TEST(each_process_has_its_own_code)
 {
     struct rig *rig = rig_new(64, 64);
     know(rig, 1);
@@ -586,7 +586,7 @@ static void each_process_has_its_own_code(void **state)
     rig_free(rig);
 }
 
-static void narrow_processes(void **state)
+TEST(narrow_processes)
 {
     struct rig *rig = rig_new(64, 64);
     rig->narrow = true;
@@ -598,7 +598,7 @@ static void narrow_processes(void **state)
     rig_free(rig);
 }
 
-static void the_kernels_instructions(void **state)
+TEST(the_kernels_instructions)
 {
     struct rig *rig = rig_new(64, 64);
     know(rig, 1);
@@ -612,7 +612,7 @@ static void the_kernels_instructions(void **state)
 
 /* ---- whose ---- */
 
-static void foreign_ones_cost_little(void **state)
+TEST(foreign_ones_cost_little)
 {
     struct rig *rig = rig_new(64, 64);
     rig->now = 11 * S;
@@ -630,7 +630,7 @@ static void foreign_ones_cost_little(void **state)
     rig_free(rig);
 }
 
-static void samples_with_a_cgroup(void **state)
+TEST(samples_with_a_cgroup)
 {
     struct rig *rig = rig_new(64, 64);
     struct kernel_record record = record_of(9, TEXT, NVMM, 10 * S);
@@ -646,7 +646,7 @@ static void samples_with_a_cgroup(void **state)
     rig_free(rig);
 }
 
-static void children_begin_where_their_parents_are(void **state)
+TEST(children_begin_where_their_parents_are)
 {
     struct rig *rig = rig_new(64, 64);
     know(rig, 1);
@@ -677,7 +677,7 @@ static void children_begin_where_their_parents_are(void **state)
 }
 
 /* A runtime forks, moves the child into a container's cgroup, and runs the payload. */
-static void a_child_that_was_moved(void **state)
+TEST(a_child_that_was_moved)
 {
     struct rig *rig = rig_new(64, 64);
     store(rig, 9, TEXT, NVMM, rig->now);
@@ -703,7 +703,7 @@ static void a_child_that_was_moved(void **state)
 
 /* ---- bounds ---- */
 
-static void no_room_to_wait(void **state)
+TEST(no_room_to_wait)
 {
     struct rig *rig = rig_new(64, 4);
     know(rig, 1);
@@ -722,7 +722,7 @@ static void no_room_to_wait(void **state)
     rig_free(rig);
 }
 
-static void no_room_in_the_queue(void **state)
+TEST(no_room_in_the_queue)
 {
     struct rig *rig = rig_new(4, 64);
     know(rig, 1);
@@ -734,7 +734,7 @@ static void no_room_in_the_queue(void **state)
     rig_free(rig);
 }
 
-static void latency_is_handed_on(void **state)
+TEST(latency_is_handed_on)
 {
     struct rig *rig = rig_new(64, 64);
     rig->now = 10 * S + 50;
@@ -750,7 +750,7 @@ static void latency_is_handed_on(void **state)
 }
 
 /* Whoever makes reading expensive gets no sizes. */
-static void reading_has_a_budget(void **state)
+TEST(reading_has_a_budget)
 {
     const uint64_t ms = S / 1000;
     struct rig *rig = rig_new(4096, 1024);
@@ -781,43 +781,11 @@ static void reading_has_a_budget(void **state)
     rig_free(rig);
 }
 
-static void the_rule_looks_again(void **state)
+TEST(the_rule_looks_again)
 {
     struct rig *rig = rig_new(64, 64);
     for (uint64_t t = 100; t <= 300; t++)
         settle(rig, t * S);
     assert_in_range(rig->refreshes, 3, 4);
     rig_free(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_is_known),
-        cmocka_unit_test(what_was_read_later_waits),
-        cmocka_unit_test(nothing_waits_for_ever),
-        cmocka_unit_test(new_code_in_a_known_process),
-        cmocka_unit_test(another_program_since),
-        cmocka_unit_test(other_code_mapped_since),
-        cmocka_unit_test(something_else_mapped_since),
-        cmocka_unit_test(ended_since),
-        cmocka_unit_test(the_first_thread_has_ended),
-        cmocka_unit_test(reads_that_do_not_end),
-        cmocka_unit_test(nobody_reads_for_a_while),
-        cmocka_unit_test(records_were_lost),
-        cmocka_unit_test(code_made_at_run_time),
-        cmocka_unit_test(each_process_has_its_own_code),
-        cmocka_unit_test(narrow_processes),
-        cmocka_unit_test(the_kernels_instructions),
-        cmocka_unit_test(foreign_ones_cost_little),
-        cmocka_unit_test(samples_with_a_cgroup),
-        cmocka_unit_test(children_begin_where_their_parents_are),
-        cmocka_unit_test(a_child_that_was_moved),
-        cmocka_unit_test(no_room_to_wait),
-        cmocka_unit_test(no_room_in_the_queue),
-        cmocka_unit_test(latency_is_handed_on),
-        cmocka_unit_test(reading_has_a_budget),
-        cmocka_unit_test(the_rule_looks_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

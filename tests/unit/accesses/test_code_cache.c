@@ -2,7 +2,7 @@
 #include "exporter/source/accesses/code_cache.h"
 #include "tests/unit/support/unit.h"
 
-static void much_code(void **state)
+TEST(much_code)
 {
     struct code_cache *cache;
     assert_int_equal(code_cache_new(0, &cache), -EINVAL);
@@ -29,12 +29,4 @@ static void much_code(void **state)
     assert_int_equal(code_cache_bytes(cache), bytes);
     assert_null(code_cache_find(cache, 0, 0, ACCESS_STORE));
     code_cache_free(cache);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(much_code),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

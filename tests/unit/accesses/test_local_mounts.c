@@ -5,7 +5,7 @@
 #include "tests/unit/support/fixture.h"
 #include "tests/unit/support/unit.h"
 
-static void types(void **state)
+TEST(types)
 {
     static const struct {
         const char *type;
@@ -40,7 +40,7 @@ static void types(void **state)
 }
 
 /* The table is read once a second, however often somebody asks. */
-static void age(void **state)
+TEST(age)
 {
     struct fixture f;
     struct local_mounts *mounts;
@@ -63,7 +63,7 @@ static void age(void **state)
 }
 
 /* More than one window, in any order. */
-static void many(void **state)
+TEST(many)
 {
     enum { MOUNTS = 5000 };
     struct fixture f;
@@ -83,7 +83,7 @@ static void many(void **state)
     free(text);
 }
 
-static void long_lines(void **state)
+TEST(long_lines)
 {
     struct fixture f;
     struct proc_lines *lines = malloc(sizeof *lines);
@@ -125,7 +125,7 @@ static void long_lines(void **state)
     free(lines);
 }
 
-static void budgets(void **state)
+TEST(budgets)
 {
     const uint64_t ms = 1000000, s = 1000 * ms;
     struct budget budget = {0};
@@ -151,13 +151,4 @@ static void budgets(void **state)
             budget_spend(&budget, ms, now);
         }
     assert_in_range(spent, 540 * ms, 560 * ms);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(types),      cmocka_unit_test(age),     cmocka_unit_test(many),
-        cmocka_unit_test(long_lines), cmocka_unit_test(budgets),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

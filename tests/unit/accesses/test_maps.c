@@ -10,7 +10,7 @@ static int one(const char *text, struct maps_line *out)
     return maps_next(&text, &len, out);
 }
 
-static void lines(void **state)
+TEST(lines)
 {
     static const char text[] =
         "00400000-0040b000 r-xp 00001000 103:0a 6029317                           /usr/bin/a b\n"
@@ -46,7 +46,7 @@ static void lines(void **state)
     assert_int_equal(maps_next(&rest, &len, &line), 0);
 }
 
-static void broken_lines_are_taken_off(void **state)
+TEST(broken_lines_are_taken_off)
 {
     static const char *const bad[] = {
         "",
@@ -80,7 +80,7 @@ static void broken_lines_are_taken_off(void **state)
     assert_int_equal(maps_next(&rest, &len, &line), 0);
 }
 
-static void mounts(void **state)
+TEST(mounts)
 {
     static const char text[] =
         "22 1 259:3 / / rw,relatime shared:1 - ext4 /dev/root rw,dax=always\n"
@@ -111,14 +111,4 @@ static void mounts(void **state)
     assert_int_equal(mountinfo_next(&rest, &len, &line), 1);
     assert_true(mount_line_is(&line, "fuse.sshfs"));
     assert_int_equal(mountinfo_next(&rest, &len, &line), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines),
-        cmocka_unit_test(broken_lines_are_taken_off),
-        cmocka_unit_test(mounts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static void assert_known(const struct pid_table *table, uint32_t pid, bool known
 }
 
 /* Whatever goes, the others are still found: in an order of its own, and by the thousand. */
-static void what_is_removed(void **state)
+TEST(what_is_removed)
 {
     enum { MAX = 1000 };
     size_t released = 0;
@@ -69,7 +69,7 @@ static void what_is_removed(void **state)
     assert_int_equal(pid_table_slots(&table), 0);
 }
 
-static void the_dead_are_kept_for_a_second(void **state)
+TEST(the_dead_are_kept_for_a_second)
 {
     struct pid_table table = {0};
     assert_int_equal(pid_table_init(&table, 8, sizeof(struct process)), 0);
@@ -108,7 +108,7 @@ static void the_dead_are_kept_for_a_second(void **state)
 }
 
 /* A first thread that ends does not end what its others do. */
-static void headless(void **state)
+TEST(headless)
 {
     struct pid_table table = {0};
     assert_int_equal(pid_table_init(&table, 8, sizeof(struct process)), 0);
@@ -137,14 +137,4 @@ static void headless(void **state)
     assert_int_equal(entry->died_ns, 0);
     assert_int_equal(table.dead, 0);
     pid_table_release(&table);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_removed),
-        cmocka_unit_test(the_dead_are_kept_for_a_second),
-        cmocka_unit_test(headless),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,7 @@ static pid_t start_child(uint8_t *pages, size_t page)
     return pid;
 }
 
-static void code_of_a_child(void **state)
+TEST(code_of_a_child)
 {
     struct fsroot fs;
     struct process_code *reader;
@@ -87,7 +87,7 @@ static void code_of_a_child(void **state)
 
 /* This process's own pages, as made-up mappings of every kind of device. */
 /* Mounted where the first process does not see it: by the kernel's own answers. */
-static void code_of_a_mount_of_its_own(void **state)
+TEST(code_of_a_mount_of_its_own)
 {
     struct fixture f;
     struct fsroot fs;
@@ -133,7 +133,7 @@ static void code_of_a_mount_of_its_own(void **state)
     assert_int_equal(got, -EACCES);
 }
 
-static void code_of_local_files_only(void **state)
+TEST(code_of_local_files_only)
 {
     enum { PAGES = 8 };
     static const struct {
@@ -196,7 +196,7 @@ static void code_of_local_files_only(void **state)
 }
 
 /* As dynamic compilers make it: written through one mapping, run in another. */
-static void code_in_memory_of_a_file(void **state)
+TEST(code_in_memory_of_a_file)
 {
     struct fsroot fs;
     struct process_code *reader;
@@ -219,7 +219,7 @@ static void code_in_memory_of_a_file(void **state)
 }
 
 /* A text that other programs make long is read to a MiB, and no further. */
-static void long_maps(void **state)
+TEST(long_maps)
 {
     enum { LINES = 20000 };
     struct fixture f;
@@ -241,7 +241,7 @@ static void long_maps(void **state)
     free(text);
 }
 
-static void kinds_of_programs(void **state)
+TEST(kinds_of_programs)
 {
     static const uint8_t wide[] = {33, 0, 0, 0, 0, 0, 0, 0, 0, 0xf0, 0xff, 0xf7, 0xff, 0x7f, 0, 0,
                                    6,  0, 0, 0, 0, 0, 0, 0, 0, 0x10, 0,    0,    0,    0,    0, 0,
@@ -269,7 +269,7 @@ static void kinds_of_programs(void **state)
 }
 
 /* Its program's file may be anybody's: nothing but auxv is opened. */
-static void no_program_is_opened(void **state)
+TEST(no_program_is_opened)
 {
     struct fixture f;
     bool out;
@@ -277,18 +277,4 @@ static void no_program_is_opened(void **state)
     fixture_write(&f, "proc/7/exe", "\177ELF%c%15s", 2, "");
     assert_int_equal(process_code_is_wide(&f.fs, 7, &out), -ENOENT);
     fixture_release(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(code_of_a_child),
-        cmocka_unit_test(code_of_local_files_only),
-        cmocka_unit_test(code_of_a_mount_of_its_own),
-        cmocka_unit_test(code_in_memory_of_a_file),
-        cmocka_unit_test(long_maps),
-        cmocka_unit_test(kinds_of_programs),
-        cmocka_unit_test(no_program_is_opened),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

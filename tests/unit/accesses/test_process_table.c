@@ -6,7 +6,7 @@
 
 enum { OURS = 500 };
 
-static void many_processes(void **state)
+TEST(many_processes)
 {
     struct process_table *table;
     assert_int_equal(process_table_new(0, &table), -EINVAL);
@@ -42,7 +42,7 @@ static void many_processes(void **state)
 }
 
 /* For that the first thread ends, and the process lives on under its number. */
-static void another_thread_runs_a_program(void **state)
+TEST(another_thread_runs_a_program)
 {
     struct process_table *table;
     assert_int_equal(process_table_new(100, &table), 0);
@@ -67,13 +67,4 @@ static void another_thread_runs_a_program(void **state)
     process_table_settle(table, 10 * S);
     assert_int_equal(process_table_count(table), 0);
     process_table_free(table);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_processes),
-        cmocka_unit_test(another_thread_runs_a_program),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

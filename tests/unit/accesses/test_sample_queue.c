@@ -22,7 +22,7 @@ static void assert_numbered(const struct access_sample *sample, uint64_t i)
     assert_true(sample->pid == (uint32_t)i && sample->bytes == i % 64);
 }
 
-static void order_and_room(void **state)
+TEST(order_and_room)
 {
     struct sample_queue *queue;
     struct access_sample out[8];
@@ -61,7 +61,7 @@ static void *put_all(void *argument)
     return NULL;
 }
 
-static void two_threads(void **state)
+TEST(two_threads)
 {
     struct sample_queue *queue;
     struct access_sample out[100];
@@ -82,13 +82,4 @@ static void two_threads(void **state)
     assert_int_equal(sample_queue_settled(queue), N);
     assert_int_equal(sample_queue_take(queue, out, 100), 0);
     sample_queue_free(queue);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order_and_room),
-        cmocka_unit_test(two_threads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -138,7 +138,7 @@ static void begin(struct tree *tree)
 }
 
 /* Each CPU's own, from the opening on; what falls holds; a CPU that comes online gets a row. */
-static void test_per_cpu(void **state)
+TEST_WITH(test_per_cpu, setup, teardown)
 {
     struct tree *tree = *state;
     struct rows rows;
@@ -175,7 +175,7 @@ static void test_per_cpu(void **state)
 }
 
 /* v2: the scope's own directory before the other mount; v1's cpu.stat is no such file. */
-static void test_sums(void **state)
+TEST_WITH(test_sums, setup, teardown)
 {
     struct tree *tree = *state;
     struct rows rows;
@@ -200,7 +200,7 @@ static void test_sums(void **state)
     tree->source->ops->close(tree->source, a);
 }
 
-static void test_usage_alone(void **state)
+TEST_WITH(test_usage_alone, setup, teardown)
 {
     struct tree *tree = *state;
     struct rows rows;
@@ -215,7 +215,7 @@ static void test_usage_alone(void **state)
 }
 
 /* The root of v1's hierarchy; in a namespace its mount shows some cgroup, which has no agent. */
-static void test_machine(void **state)
+TEST_WITH(test_machine, setup, teardown)
 {
     struct tree *tree = *state;
     struct rows rows;
@@ -242,7 +242,7 @@ static void test_machine(void **state)
     assert_row(&rows, 1, 2, 3 * tick_ns);
 }
 
-static void test_nothing_there(void **state)
+TEST_WITH(test_nothing_there, setup, teardown)
 {
     struct tree *tree = *state;
     struct verdict why;
@@ -262,7 +262,7 @@ static void test_nothing_there(void **state)
 }
 
 /* Below eight CPUs and without a PMU; refused, it is a file after all. */
-static void test_when_clocks_are_used(void **state)
+TEST_WITH(test_when_clocks_are_used, setup, teardown)
 {
     struct tree *tree = *state;
     static const char clock[] = "CPU time of containers from perf's clock of each cgroup, per CPU",
@@ -304,7 +304,7 @@ static void test_when_clocks_are_used(void **state)
     }
 }
 
-static void test_a_steady_read_allocates_nothing(void **state)
+TEST_WITH(test_a_steady_read_allocates_nothing, setup, teardown)
 {
     struct tree *tree = *state;
     struct rows rows;
@@ -326,7 +326,7 @@ static void test_a_steady_read_allocates_nothing(void **state)
 }
 
 /* Out of memory anywhere: an error, nothing left open. */
-static void test_out_of_memory(void **state)
+TEST_WITH(test_out_of_memory, setup, teardown)
 {
     struct tree *tree = *state;
     struct verdict why;
@@ -351,20 +351,4 @@ static void test_out_of_memory(void **state)
         assert_int_equal(tree->pool.lent, 0);
     }
     assert_int_equal(tree->pool.lent, 1);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_per_cpu),
-        TEST(test_sums),
-        TEST(test_usage_alone),
-        TEST(test_machine),
-        TEST(test_nothing_there),
-        TEST(test_when_clocks_are_used),
-        TEST(test_a_steady_read_allocates_nothing),
-        TEST(test_out_of_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -172,21 +172,12 @@ static void play(uint32_t way)
     assert_true(most_lent > 4 && called_in > 10 && refused > 10); /* all of it has happened */
 }
 
-static void files_never_displace_counters(void **state)
+TEST(files_never_displace_counters)
 {
     play(ACTIVITY_STAT);
 }
 
-static void clocks_never_displace_counters(void **state)
+TEST(clocks_never_displace_counters)
 {
     play(ACTIVITY_CLOCK);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_never_displace_counters),
-        cmocka_unit_test(clocks_never_displace_counters),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

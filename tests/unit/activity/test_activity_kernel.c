@@ -245,7 +245,7 @@ static void assert_near(const char *what, uint64_t got, struct used want)
 }
 
 /* Time asleep is in none of them. */
-static void test_all_ways_agree(void **state)
+TEST_WITH(test_all_ways_agree, setup, teardown)
 {
     struct real *real = *state;
     struct rows rows;
@@ -264,7 +264,7 @@ static void test_all_ways_agree(void **state)
     assert_true(compared > 0);
 }
 
-static void test_each_cpu(void **state)
+TEST_WITH(test_each_cpu, setup, teardown)
 {
     struct real *real = *state;
     static const int ways[] = {ACTIVITY_PERCPU, ACTIVITY_CLOCK};
@@ -287,7 +287,7 @@ static void test_each_cpu(void **state)
 }
 
 /* While it runs, each reading is at least the one before; time goes on. */
-static void test_never_backwards(void **state)
+TEST_WITH(test_never_backwards, setup, teardown)
 {
     struct real *real = *state;
     uint64_t last[ACTIVITY_WAYS] = {0};
@@ -318,7 +318,7 @@ static void test_never_backwards(void **state)
 }
 
 /* Files of a cgroup that is gone say nothing; perf's clock has its last counts. */
-static void test_an_ended_cgroup(void **state)
+TEST_WITH(test_an_ended_cgroup, setup, teardown)
 {
     struct real *real = *state;
     struct rows rows;
@@ -336,7 +336,7 @@ static void test_an_ended_cgroup(void **state)
 }
 
 /* The machine has run what the container has, and not more than there are CPUs. */
-static void test_the_machine(void **state)
+TEST_WITH(test_the_machine, setup, teardown)
 {
     struct real *real = *state;
     static const uint32_t ways[] = {1u << ACTIVITY_PERCPU, 1u << ACTIVITY_PROC};
@@ -367,14 +367,4 @@ static void test_the_machine(void **state)
             assert_true(reading_row(&out, row)->count[0] <= passed + passed / 10);
         source->ops->free(source);
     }
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_all_ways_agree),  TEST(test_each_cpu),    TEST(test_never_backwards),
-        TEST(test_an_ended_cgroup), TEST(test_the_machine),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

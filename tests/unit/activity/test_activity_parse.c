@@ -6,7 +6,7 @@
 
 static const uint64_t untouched = 77;
 
-static void test_cpu_stat(void **state)
+TEST(test_cpu_stat)
 {
     static const struct {
         const char *text;
@@ -35,7 +35,7 @@ static void test_cpu_stat(void **state)
     }
 }
 
-static void test_usage(void **state)
+TEST(test_usage)
 {
     uint64_t ns = untouched;
     static const char *const bad[] = {
@@ -47,7 +47,7 @@ static void test_usage(void **state)
     assert_true(ns == UINT64_MAX);
 }
 
-static void test_percpu(void **state)
+TEST(test_percpu)
 {
     uint64_t ns[3] = {untouched, untouched, untouched};
     size_t n = untouched;
@@ -69,7 +69,7 @@ static void test_percpu(void **state)
 }
 
 /* User, nice, system, irq and softirq; neither idle, iowait nor steal, and guests once. */
-static void test_proc_stat(void **state)
+TEST(test_proc_stat)
 {
     static const char text[] = "cpu  1313511 266615 447998 603033 8986 0 6931 8544 0 0\n"
                                "cpu0 1 20 300 4000 50000 600000 7000000 80000000 1 20\n"
@@ -90,7 +90,7 @@ static void test_proc_stat(void **state)
     assert_true(times[0].ns == UINT64_C(7600321) * 1000000);
 }
 
-static void test_broken_proc_stat(void **state)
+TEST(test_broken_proc_stat)
 {
     static const struct {
         const char *text;
@@ -114,14 +114,4 @@ static void test_broken_proc_stat(void **state)
                          cases[i].err);
     assert_int_equal(time.cpu, -7);
     assert_int_equal(n, untouched);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cpu_stat),         cmocka_unit_test(test_usage),
-        cmocka_unit_test(test_percpu),           cmocka_unit_test(test_proc_stat),
-        cmocka_unit_test(test_broken_proc_stat),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 #include "exporter/base/reason.h"
 #include "tests/unit/support/unit.h"
 
-static void test_cpulist(void **state)
+TEST(test_cpulist)
 {
     static const struct {
         const char *text;
@@ -49,7 +49,7 @@ static void write_file(const char *path, const char *text)
     fclose(file);
 }
 
-static void test_fsroot(void **state)
+TEST(test_fsroot)
 {
     char dir[] = "/tmp/fsroot.XXXXXX", path[4096], text[16], file[64];
     assert_non_null(mkdtemp(dir));
@@ -128,7 +128,7 @@ static const char *log_line(enum log_level minimum, enum log_format format, enum
     return line;
 }
 
-static void test_log_logfmt(void **state)
+TEST(test_log_logfmt)
 {
     const char *line = log_line(LOG_LEVEL_INFO, LOG_FORMAT_LOGFMT, LOG_LEVEL_WARN, "a \"b\"\nc");
     assert_non_null(strstr(line, "Z level=warn module=test msg=\"a \\\"b\\\"\\nc\"\n"));
@@ -139,7 +139,7 @@ static void test_log_logfmt(void **state)
     log_info(NULL, "test", "nowhere");
 }
 
-static void test_log_json(void **state)
+TEST(test_log_json)
 {
     static char messages[3][2000];
     memset(messages[1], '"', 1500); /* cut, still one valid line */
@@ -159,7 +159,7 @@ static void test_log_json(void **state)
     }
 }
 
-static void test_reasons(void **state)
+TEST(test_reasons)
 {
     for (int i = 0; i < REASON_COUNT; i++) {
         assert_non_null(reason_name((enum reason)i));
@@ -172,14 +172,4 @@ static void test_reasons(void **state)
     verdict_set(&verdict, REASON_NO_PMU, "%.999s", words);
     assert_int_equal(verdict.reason, REASON_NO_PMU);
     assert_int_equal(strlen(verdict.words), sizeof verdict.words - 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cpulist),    cmocka_unit_test(test_fsroot),
-        cmocka_unit_test(test_log_logfmt), cmocka_unit_test(test_log_json),
-        cmocka_unit_test(test_reasons),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "exporter/base/siphash.h"
 #include "tests/unit/support/unit.h"
 
-static void clocks_go_on_in_nanoseconds(void **state)
+TEST(clocks_go_on_in_nanoseconds)
 {
     struct timespec now;
     uint64_t before = clock_mono_ns();
@@ -18,7 +18,7 @@ static void clocks_go_on_in_nanoseconds(void **state)
 }
 
 /* Values of the FNV reference code, http://www.isthe.com/chongo/tech/comp/fnv/. */
-static void bytes_are_hashed_by_fnv_1a(void **state)
+TEST(bytes_are_hashed_by_fnv_1a)
 {
     assert_true(hash_bytes(HASH_START, "", 0) == UINT64_C(0xcbf29ce484222325));
     assert_true(hash_bytes(HASH_START, "a", 1) == UINT64_C(0xaf63dc4c8601ec8c));
@@ -30,7 +30,7 @@ static void bytes_are_hashed_by_fnv_1a(void **state)
 
 /* The paper's example (appendix A) and the reference implementation's vectors: the key's bytes are
  * 0 to 15, the text's 0, 1, 2 and so on. */
-static void texts_are_hashed_by_siphash(void **state)
+TEST(texts_are_hashed_by_siphash)
 {
     const struct siphash_key key = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)};
     static const struct {
@@ -54,7 +54,7 @@ static void texts_are_hashed_by_siphash(void **state)
 }
 
 /* Consecutive numbers, such as pids, fall on different places of a table by the high bits. */
-static void numbers_are_spread(void **state)
+TEST(numbers_are_spread)
 {
     uint8_t seen[256] = {0};
     size_t places = 0;
@@ -66,7 +66,7 @@ static void numbers_are_spread(void **state)
     assert_int_equal(places, 128); /* the golden ratio: none twice */
 }
 
-static void an_array_doubles(void **state)
+TEST(an_array_doubles)
 {
     uint32_t *at = NULL;
     size_t cap = 0;
@@ -87,7 +87,7 @@ static void an_array_doubles(void **state)
     free(at);
 }
 
-static void an_array_that_cannot_grow_stays(void **state)
+TEST(an_array_that_cannot_grow_stays)
 {
     uint64_t *at = NULL;
     size_t cap = 0;
@@ -103,17 +103,4 @@ static void an_array_that_cannot_grow_stays(void **state)
         assert_int_equal(at[0], 7);
     }
     free(at);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(clocks_go_on_in_nanoseconds),
-        cmocka_unit_test(bytes_are_hashed_by_fnv_1a),
-        cmocka_unit_test(texts_are_hashed_by_siphash),
-        cmocka_unit_test(numbers_are_spread),
-        cmocka_unit_test(an_array_doubles),
-        cmocka_unit_test(an_array_that_cannot_grow_stays),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static bool finds(const struct hash_table *table, int key, const void *value)
     return found != NULL;
 }
 
-static void against_a_plain_table(void **state)
+TEST(against_a_plain_table)
 {
     static bool there[KEYS];
     struct hash_table table = {0};
@@ -47,7 +47,7 @@ static void against_a_plain_table(void **state)
     hash_table_release(&table);
 }
 
-static void none(void **state)
+TEST(none)
 {
     struct hash_table table = {0};
     size_t at = 0;
@@ -62,13 +62,4 @@ static void none(void **state)
     hash_table_remove(&table, 1, &value); /* another hash, in the same place */
     assert_int_equal(table.n, 0);
     hash_table_release(&table);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(against_a_plain_table),
-        cmocka_unit_test(none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@ static struct kernel_text of(const char *text)
     return kernel_text_of(text, strlen(text));
 }
 
-static void numbers(void **state)
+TEST(numbers)
 {
     static const struct {
         const char *text;
@@ -43,7 +43,7 @@ static void numbers(void **state)
     }
 }
 
-static void lines_and_words(void **state)
+TEST(lines_and_words)
 {
     struct kernel_text in = of("one=1\n\nlast"), line, front;
     assert_true(kernel_text_rest_line(&in, &line));
@@ -61,7 +61,7 @@ static void lines_and_words(void **state)
 }
 
 /* A pipe gives what is in it, and then waits or ends: never all at once. */
-static void all_of_it(void **state)
+TEST(all_of_it)
 {
     int ends[2];
     char back[8];
@@ -78,14 +78,4 @@ static void all_of_it(void **state)
     assert_true(read_whole(ends[0], back, sizeof back, &len) < 0 && len == 4);
     assert_true(write_whole(ends[1], "a", 1) < 0);
     assert_int_equal(write_whole(ends[1], "", 0), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers),
-        cmocka_unit_test(lines_and_words),
-        cmocka_unit_test(all_of_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,21 +66,21 @@ static void check_full(int ends[2])
     close(ends[1]);
 }
 
-static void a_full_pipe_is_not_waited_for(void **state)
+TEST_WITH(a_full_pipe_is_not_waited_for, setup, teardown)
 {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     check_full(ends);
 }
 
-static void a_full_socket_is_not_waited_for(void **state)
+TEST_WITH(a_full_socket_is_not_waited_for, setup, teardown)
 {
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     check_full(ends);
 }
 
-static void nobody_at_the_other_end(void **state)
+TEST_WITH(nobody_at_the_other_end, setup, teardown)
 {
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
@@ -103,7 +103,7 @@ static void *talk(void *context)
     return NULL;
 }
 
-static void threads_do_not_wait_for_room(void **state)
+TEST_WITH(threads_do_not_wait_for_room, setup, teardown)
 {
     int ends[2];
     char bytes[65536], *line = bytes;
@@ -142,7 +142,7 @@ static unsigned taken(const char *module, const char *format, unsigned n, uint64
     return sum;
 }
 
-static void every_message_has_a_rate(void **state)
+TEST_WITH(every_message_has_a_rate, setup, teardown)
 {
     static const char one[] = "one", other[] = "other", *const module = "module";
     const uint64_t start_ns = 1000;
@@ -160,7 +160,7 @@ static void every_message_has_a_rate(void **state)
     assert_int_equal(taken(module, one, 1000, start_ns + 100000 * LOG_REFILL_NS), LOG_BURST);
 }
 
-static void many_different_messages_share_an_allowance(void **state)
+TEST_WITH(many_different_messages_share_an_allowance, setup, teardown)
 {
     static char formats[1000];
     unsigned sum = 0;
@@ -170,7 +170,7 @@ static void many_different_messages_share_an_allowance(void **state)
     assert_int_equal(taken("module", &formats[0], 1, 1000), 1); /* known ones keep theirs */
 }
 
-static void what_was_left_out_is_said(void **state)
+TEST_WITH(what_was_left_out_is_said, setup, teardown)
 {
     int ends[2];
     char bytes[4096];
@@ -191,16 +191,4 @@ static void what_was_left_out_is_said(void **state)
     assert_non_null(strstr(bytes, "\"it is again [7 more of these messages were left out]\""));
     close(ends[0]);
     close(ends[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        T(a_full_pipe_is_not_waited_for), T(a_full_socket_is_not_waited_for),
-        T(nobody_at_the_other_end),       T(threads_do_not_wait_for_room),
-        T(every_message_has_a_rate),      T(many_different_messages_share_an_allowance),
-        T(what_was_left_out_is_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

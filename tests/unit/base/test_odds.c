@@ -4,7 +4,7 @@
 #include "exporter/base/odds.h"
 #include "tests/unit/support/unit.h"
 
-static void says_odds(void **state)
+TEST(says_odds)
 {
     static const struct {
         double p;
@@ -21,7 +21,7 @@ static void says_odds(void **state)
     }
 }
 
-static void says_rates(void **state)
+TEST(says_rates)
 {
     static const struct {
         double per_hour;
@@ -35,10 +35,4 @@ static void says_rates(void **state)
         assert_string_equal(text.len ? text.data : "", cases[i].words);
         textbuf_release(&text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(says_odds), cmocka_unit_test(says_rates)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 #include "exporter/base/process_stat.h"
 #include "tests/unit/support/unit.h"
 
-static void start_times(void **state)
+TEST(start_times)
 {
     uint64_t ticks = 0;
     assert_int_equal(process_start_ticks("7 (a) b) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 "
@@ -16,7 +16,7 @@ static void start_times(void **state)
     assert_int_equal(process_start_ticks("7 (a", &ticks), -EINVAL);
 }
 
-static void states(void **state)
+TEST(states)
 {
     char letter = 0;
     assert_int_equal(process_state("7 (a) R b) S 1 7 7 0", &letter), 0);
@@ -26,13 +26,4 @@ static void states(void **state)
     assert_int_equal(process_state("7 (a", &letter), -EINVAL);
     assert_int_equal(process_state("7 (a)", &letter), -EINVAL);
     assert_int_equal(process_state("7 (a) ", &letter), -EINVAL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(start_times),
-        cmocka_unit_test(states),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

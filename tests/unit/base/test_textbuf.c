@@ -5,7 +5,7 @@
 #include "tests/unit/support/draw.h"
 #include "tests/unit/support/unit.h"
 
-static void test_append(void **state)
+TEST(test_append)
 {
     struct textbuf buf;
     textbuf_init(&buf);
@@ -24,7 +24,7 @@ static void test_append(void **state)
 }
 
 /* printf must survive any amount of room left, the exact fit above all. */
-static void test_growth(void **state)
+TEST(test_growth)
 {
     char expected[300];
     memset(expected, 'x', sizeof expected);
@@ -41,7 +41,7 @@ static void test_growth(void **state)
     }
 }
 
-static void test_trim(void **state)
+TEST(test_trim)
 {
     struct textbuf buf = TEXTBUF_INIT;
     textbuf_str(&buf, "kept");
@@ -58,7 +58,7 @@ static void test_trim(void **state)
     textbuf_release(&buf);
 }
 
-static void test_fixed(void **state)
+TEST(test_fixed)
 {
     char storage[9];
     memset(storage, '#', sizeof storage);
@@ -100,7 +100,7 @@ static void check_text(void (*add)(struct textbuf *, const char *), const char *
 
 #define BAD "\xef\xbf\xbd"
 
-static void test_label_value(void **state)
+TEST(test_label_value)
 {
     static const char *const cases[][2] = {
         {"", ""},
@@ -124,7 +124,7 @@ static void test_label_value(void **state)
 }
 
 /* Every character of these ranges, and their neighbours, by its code. */
-static void what_is_not_seen_is_replaced(void **state)
+TEST(what_is_not_seen_is_replaced)
 {
     static const struct {
         unsigned from, to;
@@ -151,7 +151,7 @@ static void what_is_not_seen_is_replaced(void **state)
     }
 }
 
-static void test_quoted(void **state)
+TEST(test_quoted)
 {
     check_text(textbuf_quoted, "a\"b\\c\nd\te\x7f\x01\xff\xc3\xa9",
                "\"a\\\"b\\\\c\\nd\\u0009e\\u007f\\u0001" BAD "\xc3\xa9\"");
@@ -164,7 +164,7 @@ static const char *write_number(size_t (*write)(char *, double), double value)
     return text;
 }
 
-static void test_doubles_by_hand(void **state)
+TEST(test_doubles_by_hand)
 {
     static const struct {
         double value;
@@ -205,7 +205,7 @@ static void test_doubles_by_hand(void **state)
         assert_string_equal(write_number(decimal_double, cases[i].value), cases[i].text);
 }
 
-static void test_canonical(void **state)
+TEST(test_canonical)
 {
     /* The first rows are the examples of the OpenMetrics specification. */
     static const struct {
@@ -252,7 +252,7 @@ static void check_double(double value)
         fail_msg("%.17g was written as %s, %s would do", value, text, shortest);
 }
 
-static void test_doubles_read_back(void **state)
+TEST(test_doubles_read_back)
 {
     uint64_t seed = DRAW_SEED;
     for (int i = 0; i < 60000; i++) {
@@ -280,7 +280,7 @@ static void test_doubles_read_back(void **state)
     }
 }
 
-static void test_u64(void **state)
+TEST(test_u64)
 {
     uint64_t seed = 1;
     for (int i = 0; i < 10000; i++) {
@@ -293,17 +293,4 @@ static void test_u64(void **state)
     char zero[DECIMAL_SIZE];
     assert_int_equal(decimal_u64(zero, 0), 1);
     assert_int_equal(zero[0], '0');
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_append),      cmocka_unit_test(test_growth),
-        cmocka_unit_test(test_trim),        cmocka_unit_test(test_fixed),
-        cmocka_unit_test(test_label_value), cmocka_unit_test(what_is_not_seen_is_replaced),
-        cmocka_unit_test(test_quoted),      cmocka_unit_test(test_doubles_by_hand),
-        cmocka_unit_test(test_canonical),   cmocka_unit_test(test_doubles_read_back),
-        cmocka_unit_test(test_u64),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include "exporter/containers/cgroup_map.h"
 #include "tests/unit/support/unit.h"
 
-static void set_find_remove(void **state)
+TEST(set_find_remove)
 {
     struct cgroup_map *map;
     assert_int_equal(cgroup_map_new(&map), 0);
@@ -39,7 +39,7 @@ static void set_find_remove(void **state)
     cgroup_map_free(NULL);
 }
 
-static void grows(void **state)
+TEST(grows)
 {
     struct cgroup_map *map;
     assert_int_equal(cgroup_map_new(&map), 0);
@@ -57,7 +57,7 @@ static void grows(void **state)
 }
 
 /* Ids that come and go for ever leave nothing behind. */
-static void churn_does_not_grow(void **state)
+TEST(churn_does_not_grow)
 {
     struct cgroup_map *map;
     assert_int_equal(cgroup_map_new(&map), 0);
@@ -107,7 +107,7 @@ static void *reader(void *arg)
 
 /* Ids up to STABLE are always there, though their values change and arrays are replaced around
  * them; the others come and go. */
-static void readers_and_a_writer(void **state)
+TEST(readers_and_a_writer)
 {
     struct shared s = {0};
     assert_int_equal(cgroup_map_new(&s.map), 0);
@@ -137,15 +137,4 @@ static void readers_and_a_writer(void **state)
         pthread_join(threads[i], NULL);
     assert_int_equal(atomic_load(&s.wrong), 0);
     cgroup_map_free(s.map);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(set_find_remove),
-        cmocka_unit_test(grows),
-        cmocka_unit_test(churn_does_not_grow),
-        cmocka_unit_test(readers_and_a_writer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,7 +94,7 @@ static void check_names(const struct row *row, const struct container_names *nam
     assert_null(memmem(names, sizeof *names, "hunter2", 7));
 }
 
-static void every_format(void **state)
+TEST(every_format)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         size_t len;
@@ -112,7 +112,7 @@ static void every_format(void **state)
 }
 
 /* A file that is still being written, cut at any byte, is not taken for a whole one. */
-static void truncated_anywhere(void **state)
+TEST(truncated_anywhere)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         size_t len;
@@ -131,7 +131,7 @@ static void truncated_anywhere(void **state)
     }
 }
 
-static void not_what_it_should_be(void **state)
+TEST(not_what_it_should_be)
 {
     static const struct {
         const char *json;
@@ -165,7 +165,7 @@ static void not_what_it_should_be(void **state)
     }
 }
 
-static void deep_and_long(void **state)
+TEST(deep_and_long)
 {
     size_t len = 1 << 20;
     char *text = malloc(len);
@@ -193,7 +193,7 @@ static void deep_and_long(void **state)
     assert_string_equal(names.name, "c\xc3\xa9\n");
 }
 
-static void escaped_and_repeated(void **state)
+TEST(escaped_and_repeated)
 {
     static const char json[] =
         "{ \"annotations\" : { \"x\" : \"}\\\"{\", \"io.kubernetes.cri.sandbox-name\":\"old\" ,"
@@ -205,7 +205,7 @@ static void escaped_and_repeated(void **state)
     assert_string_equal(names.name, "n");
 }
 
-static void storage_index(void **state)
+TEST(storage_index)
 {
     size_t len;
     char *text = read_fixture("podman-containers.json", &len);
@@ -224,7 +224,7 @@ static void storage_index(void **state)
 
 #define PODS "/var/log/pods/"
 
-static void log_targets(void **state)
+TEST(log_targets)
 {
     struct container_names names;
     static const char target[] = PODS "shop_cart-0_" UID "/cart/3.log";
@@ -257,7 +257,7 @@ static void check_link(const char *file, int digits)
         fail_msg("%s: %d", file, got);
 }
 
-static void log_links(void **state)
+TEST(log_links)
 {
     check_link("cart-0_shop_a-b-" ID_A ".log", 64);
     check_link("cart-0_shop_a-b-" ID_A, -1);
@@ -288,7 +288,7 @@ static void cut_link(size_t pod_len, int digits)
     assert_int_equal(names_match_log_link(file, strlen(file) - 1, &names, ID_A), -1);
 }
 
-static void cut_log_links(void **state)
+TEST(cut_log_links)
 {
     /* 251 = pod + "_shop_cart-cafe-" (16) + digits */
     cut_link(251 - 16 - 63, 63);
@@ -299,7 +299,7 @@ static void cut_log_links(void **state)
     cut_link(250, 0);
 }
 
-static void pod_folders(void **state)
+TEST(pod_folders)
 {
     struct container_names names;
     static const char folder[] = "shop_cart-0_" UID;
@@ -338,7 +338,7 @@ static int lookup(struct fixture *f, enum names_mode mode, const char *cgroup,
 
 #define POD_CGROUP "/kubepods/burstable/pod" UID "/"
 
-static void lookup_by_runtime(void **state)
+TEST(lookup_by_runtime)
 {
     static const struct {
         const char *path, *file, *cgroup, *runtime, *name;
@@ -375,7 +375,7 @@ static void lookup_by_runtime(void **state)
     }
 }
 
-static void lookup_by_logs(void **state)
+TEST(lookup_by_logs)
 {
     struct fixture f;
     fixture_init(&f);
@@ -430,7 +430,7 @@ static void in_fixture(struct fixture *f, const char *path, char *out, size_t si
 }
 
 /* What is no regular file of a sane size is refused, quickly. */
-static void strange_state_files(void **state)
+TEST(strange_state_files)
 {
     struct fixture f;
     fixture_init(&f);
@@ -462,7 +462,7 @@ static void strange_state_files(void **state)
 }
 
 /* A real config.json is often 10 KiB and may be a few hundred. */
-static void large_but_fine(void **state)
+TEST(large_but_fine)
 {
     struct fixture f;
     fixture_init(&f);
@@ -482,7 +482,7 @@ static void large_but_fine(void **state)
 }
 
 /* The host's absolute links are meant from the host's root, wherever that is mounted. */
-static void links_on_the_host(void **state)
+TEST(links_on_the_host)
 {
     struct fixture f;
     fixture_init(&f);
@@ -499,19 +499,4 @@ static void links_on_the_host(void **state)
     assert_int_equal(symlink("../../../../../../../../../../data/docker", path), 0);
     assert_int_equal(lookup(&f, NAMES_AUTO, "/docker/" ID_A, &names), 0);
     fixture_release(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_format),          cmocka_unit_test(truncated_anywhere),
-        cmocka_unit_test(not_what_it_should_be), cmocka_unit_test(deep_and_long),
-        cmocka_unit_test(escaped_and_repeated),  cmocka_unit_test(storage_index),
-        cmocka_unit_test(log_targets),           cmocka_unit_test(log_links),
-        cmocka_unit_test(cut_log_links),         cmocka_unit_test(pod_folders),
-        cmocka_unit_test(lookup_by_runtime),     cmocka_unit_test(lookup_by_logs),
-        cmocka_unit_test(strange_state_files),   cmocka_unit_test(large_but_fine),
-        cmocka_unit_test(links_on_the_host),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

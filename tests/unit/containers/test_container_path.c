@@ -119,14 +119,14 @@ static void check_row(const struct row *row, const char *path)
     assert_string_equal(info.qos_class, row->qos_class);
 }
 
-static void every_shape(void **state)
+TEST(every_shape)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         check_row(&rows[i], rows[i].path);
 }
 
 /* A component that cannot be a container, at any place above, changes nothing. */
-static void below_another_root(void **state)
+TEST(below_another_root)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char path[1024];
@@ -137,7 +137,7 @@ static void below_another_root(void **state)
 }
 
 /* Who may make directories there may name them as he likes. */
-static void whose_word_it_is(void **state)
+TEST(whose_word_it_is)
 {
     static const struct {
         const char *path;
@@ -162,14 +162,4 @@ static void whose_word_it_is(void **state)
             fail_msg("%s: delegated %d, claimed %d", cases[i].path, info.is_delegated,
                      info.is_claimed);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_shape),
-        cmocka_unit_test(below_another_root),
-        cmocka_unit_test(whose_word_it_is),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

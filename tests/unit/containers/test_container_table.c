@@ -59,7 +59,7 @@ static void random_step(struct observed_table *f, struct opener *opener, uint64_
     }
 }
 
-static void a_life(void **state)
+TEST_WITH(a_life, observed_table_setup, observed_table_teardown)
 {
     struct observed_table *f = *state;
     int pipe_fds[2];
@@ -125,7 +125,7 @@ static void a_life(void **state)
     close(pipe_fds[1]);
 }
 
-static void slots_and_generations(void **state)
+TEST_WITH(slots_and_generations, observed_table_setup, observed_table_teardown)
 {
     struct observed_table *f = *state;
     uint64_t a = observed_add_named(f, "/a", "p", "a", S);
@@ -146,7 +146,7 @@ static void slots_and_generations(void **state)
     assert_int_equal(container_table_slots(f->table), 3);
 }
 
-static void known_twice(void **state)
+TEST_WITH(known_twice, observed_table_setup, observed_table_teardown)
 {
     struct observed_table *f = *state;
     uint64_t a = observed_add_named(f, "/a", "p", "a", S), again = 77;
@@ -173,7 +173,7 @@ static void known_twice(void **state)
     observed_look(f);
 }
 
-static void short_ids(void **state)
+TEST_WITH(short_ids, observed_table_setup, observed_table_teardown)
 {
     struct observed_table *f = *state;
     uint64_t h;
@@ -196,7 +196,7 @@ static void short_ids(void **state)
     assert_int_equal(f->named, 2);
 }
 
-static void came_and_went_unseen(void **state)
+TEST_WITH(came_and_went_unseen, observed_table_setup, observed_table_teardown)
 {
     struct observed_table *f = *state;
     uint64_t a = observed_add_named(f, "/a", "p", "a", S);
@@ -206,7 +206,7 @@ static void came_and_went_unseen(void **state)
     assert_counts(f, 0, 0, 0, 0);
 }
 
-static void random_lives(void **state)
+TEST(random_lives)
 {
     struct container_limits limits = {.exclude = "shop//secret",
                                       .max = 20,
@@ -239,19 +239,4 @@ static void random_lives(void **state)
         assert_int_equal(fixture_open_fds(), fds);
         observed_table_free(f);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_life, observed_table_setup, observed_table_teardown),
-        cmocka_unit_test_setup_teardown(slots_and_generations, observed_table_setup,
-                                        observed_table_teardown),
-        cmocka_unit_test_setup_teardown(known_twice, observed_table_setup, observed_table_teardown),
-        cmocka_unit_test_setup_teardown(short_ids, observed_table_setup, observed_table_teardown),
-        cmocka_unit_test_setup_teardown(came_and_went_unseen, observed_table_setup,
-                                        observed_table_teardown),
-        cmocka_unit_test(random_lives),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

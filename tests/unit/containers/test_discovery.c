@@ -100,7 +100,7 @@ static void check_shape(const struct world *w, const struct shape *shape)
 }
 
 /* Each shape, there at the start and made later, in each layout of the hierarchies. */
-static void every_shape(void **state)
+TEST(every_shape)
 {
     for (size_t i = 0; i < 2 * 3 * sizeof shapes / sizeof *shapes; i++) {
         const struct shape *shape = &shapes[i / 6];
@@ -126,7 +126,7 @@ static void every_shape(void **state)
     }
 }
 
-static void payloads_and_nests(void **state)
+TEST_WITH(payloads_and_nests, empty, end)
 {
     struct world *w = *state;
     w->config.nested = true;
@@ -161,7 +161,7 @@ static void payloads_and_nests(void **state)
 
 /* ---- names ---- */
 
-static void names_come_late(void **state)
+TEST_WITH(names_come_late, started, end)
 {
     struct world *w = *state;
     world_mkdir(w, POD "/" ID_A);
@@ -184,7 +184,7 @@ static void names_come_late(void **state)
     assert_int_equal(w->forgotten, 0);
 }
 
-static void names_never_come(void **state)
+TEST_WITH(names_never_come, started, end)
 {
     struct world *w = *state;
     world_mkdir(w, POD_SLICE "/cri-containerd-" ID_A ".scope");
@@ -209,7 +209,7 @@ static void names_never_come(void **state)
     assert_string_equal(c->pod, "cart-0");
 }
 
-static void no_names_wanted(void **state)
+TEST_WITH(no_names_wanted, empty, end)
 {
     struct world *w = *state;
     w->config.names = NAMES_NONE;
@@ -224,7 +224,7 @@ static void no_names_wanted(void **state)
 }
 
 /* What became known in the last moment of a container that lived for a moment. */
-static void names_at_the_end(void **state)
+TEST_WITH(names_at_the_end, started, end)
 {
     struct world *w = *state;
     world_mkdir(w, POD "/" ID_A);
@@ -241,7 +241,7 @@ static void names_at_the_end(void **state)
     assert_int_equal(c->state, CONTAINER_LINGERING);
 }
 
-static void sandboxes_by_their_state(void **state)
+TEST(sandboxes_by_their_state)
 {
     static const struct {
         const char *cgroup, *host_path, *host_file;
@@ -275,7 +275,7 @@ static void sandboxes_by_their_state(void **state)
 }
 
 /* With the logs alone, a pod's container that never gets a link is its sandbox. */
-static void sandboxes_by_their_logs(void **state)
+TEST_WITH(sandboxes_by_their_logs, empty, end)
 {
     struct world *w = *state;
     w->config.names = NAMES_LOGS;
@@ -308,7 +308,7 @@ static void sandboxes_by_their_logs(void **state)
 }
 
 /* A tick carries the time it was due, which may be before the last event. */
-static void time_a_little_back(void **state)
+TEST_WITH(time_a_little_back, empty, end)
 {
     struct world *w = *state;
     w->config.names = NAMES_LOGS;
@@ -326,7 +326,7 @@ static void time_a_little_back(void **state)
 
 /* ---- filters and limits ---- */
 
-static void excluded_and_over_the_limit(void **state)
+TEST_WITH(excluded_and_over_the_limit, empty, end)
 {
     struct world *w = *state;
     w->limits.max = 2;
@@ -375,7 +375,7 @@ static void excluded_and_over_the_limit(void **state)
 
 /* ---- events and their gaps ---- */
 
-static void made_anew_under_the_same_name(void **state)
+TEST_WITH(made_anew_under_the_same_name, started, end)
 {
     struct world *w = *state;
     world_mkdir(w, "/docker/" ID_A "/old");
@@ -400,7 +400,7 @@ static void made_anew_under_the_same_name(void **state)
     assert_true(c->named);
 }
 
-static void renamed(void **state)
+TEST(renamed)
 {
     struct world w;
     world_init(&w, WORLD_V1); /* where the kernel allows it */
@@ -423,7 +423,7 @@ static void renamed(void **state)
     world_release(&w);
 }
 
-static void gone_before_it_was_seen(void **state)
+TEST_WITH(gone_before_it_was_seen, started, end)
 {
     struct world *w = *state;
     for (int i = 0; i < 10; i++) {
@@ -443,7 +443,7 @@ static void gone_before_it_was_seen(void **state)
 }
 
 /* One call does a bounded amount of work, however much there is. */
-static void bounded_work(void **state)
+TEST_WITH(bounded_work, started, end)
 {
     struct world *w = *state;
     char id[65], path[128];
@@ -465,7 +465,7 @@ static void bounded_work(void **state)
 }
 
 /* More events than the kernel keeps. */
-static void overflow(void **state)
+TEST_WITH(overflow, started, end)
 {
     struct world *w = *state;
     char id[65], path[128];
@@ -544,7 +544,7 @@ static int run_without_watches(void)
     return 0;
 }
 
-static void no_more_watches(void **state)
+TEST(no_more_watches)
 {
     pid_t child = fork();
     assert_true(child >= 0);
@@ -562,7 +562,7 @@ static void no_more_watches(void **state)
 
 /* ---- all cgroups ---- */
 
-static void all_cgroups(void **state)
+TEST_WITH(all_cgroups, empty, end)
 {
     struct world *w = *state;
     w->config.all_cgroups = true;
@@ -646,7 +646,7 @@ static void all_cgroups(void **state)
 }
 
 /* What no event tells, the slow rescan finds. */
-static void all_cgroups_by_the_rescan(void **state)
+TEST_WITH(all_cgroups_by_the_rescan, empty, end)
 {
     struct world *w = *state;
     w->config.all_cgroups = true;
@@ -698,7 +698,7 @@ static void churn(struct world *w, unsigned from, unsigned to)
     world_pass(w, 200 * WORLD_S);
 }
 
-static void nothing_leaks(void **state)
+TEST_WITH(nothing_leaks, empty, end)
 {
     struct world *w = *state;
     w->limits.linger_ns = 5 * WORLD_S;
@@ -718,7 +718,7 @@ static void nothing_leaks(void **state)
     assert_true(w->added > 1500);
 }
 
-static void very_deep(void **state)
+TEST_WITH(very_deep, empty, end)
 {
     struct world *w = *state;
     char path[512] = "/docker/" ID_A;
@@ -737,31 +737,4 @@ static void very_deep(void **state)
     world_pass(w, 60 * WORLD_S);
     assert_int_equal(w->ended, 1);
     assert_int_equal(cgroup_map_size(w->map), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_shape),
-        cmocka_unit_test_setup_teardown(payloads_and_nests, empty, end),
-        cmocka_unit_test_setup_teardown(names_come_late, started, end),
-        cmocka_unit_test_setup_teardown(names_never_come, started, end),
-        cmocka_unit_test_setup_teardown(no_names_wanted, empty, end),
-        cmocka_unit_test_setup_teardown(names_at_the_end, started, end),
-        cmocka_unit_test(sandboxes_by_their_state),
-        cmocka_unit_test_setup_teardown(sandboxes_by_their_logs, empty, end),
-        cmocka_unit_test_setup_teardown(time_a_little_back, empty, end),
-        cmocka_unit_test_setup_teardown(excluded_and_over_the_limit, empty, end),
-        cmocka_unit_test_setup_teardown(made_anew_under_the_same_name, started, end),
-        cmocka_unit_test(renamed),
-        cmocka_unit_test_setup_teardown(gone_before_it_was_seen, started, end),
-        cmocka_unit_test_setup_teardown(bounded_work, started, end),
-        cmocka_unit_test_setup_teardown(overflow, started, end),
-        cmocka_unit_test(no_more_watches),
-        cmocka_unit_test_setup_teardown(all_cgroups, empty, end),
-        cmocka_unit_test_setup_teardown(all_cgroups_by_the_rescan, empty, end),
-        cmocka_unit_test_setup_teardown(nothing_leaks, empty, end),
-        cmocka_unit_test_setup_teardown(very_deep, empty, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -308,37 +308,37 @@ static void on_v1(void **state, real_test test)
     world_release(&w);
 }
 
-static void v2_events(void **state)
+TEST_WITH(v2_events, setup, teardown)
 {
     on_v2(state, found_by_its_event);
 }
 
-static void v1_events(void **state)
+TEST_WITH(v1_events, setup, teardown)
 {
     on_v1(state, found_by_its_event);
 }
 
-static void v2_any_depth(void **state)
+TEST_WITH(v2_any_depth, setup, teardown)
 {
     on_v2(state, below_a_container_at_any_depth);
 }
 
-static void v1_any_depth(void **state)
+TEST_WITH(v1_any_depth, setup, teardown)
 {
     on_v1(state, below_a_container_at_any_depth);
 }
 
-static void v2_all_cgroups(void **state)
+TEST_WITH(v2_all_cgroups, setup, teardown)
 {
     on_v2(state, all_cgroups_by_events);
 }
 
-static void v1_all_cgroups(void **state)
+TEST_WITH(v1_all_cgroups, setup, teardown)
 {
     on_v1(state, all_cgroups_by_events);
 }
 
-static void born_in_its_cgroup(void **state)
+TEST_WITH(born_in_its_cgroup, setup, teardown)
 {
     struct real *real = *state;
     if (!*real->v2)
@@ -362,7 +362,7 @@ static void born_in_its_cgroup(void **state)
 }
 
 /* libcgroup finds the hierarchy and walks it; what it says is what the plain walk says. */
-static void through_libcgroup(void **state)
+TEST_WITH(through_libcgroup, setup, teardown)
 {
     struct real *real = *state;
     char perf[64];
@@ -444,29 +444,12 @@ static void nothing_leaks(struct real *real, struct world *w)
     assert_int_equal(w->forgotten, 2300);
 }
 
-static void v2_churn(void **state)
+TEST_WITH(v2_churn, setup, teardown)
 {
     on_v2(state, nothing_leaks);
 }
 
-static void v1_churn(void **state)
+TEST_WITH(v1_churn, setup, teardown)
 {
     on_v1(state, nothing_leaks);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(v2_events, setup, teardown),
-        cmocka_unit_test_setup_teardown(v1_events, setup, teardown),
-        cmocka_unit_test_setup_teardown(v2_any_depth, setup, teardown),
-        cmocka_unit_test_setup_teardown(v1_any_depth, setup, teardown),
-        cmocka_unit_test_setup_teardown(v2_all_cgroups, setup, teardown),
-        cmocka_unit_test_setup_teardown(v1_all_cgroups, setup, teardown),
-        cmocka_unit_test_setup_teardown(born_in_its_cgroup, setup, teardown),
-        cmocka_unit_test_setup_teardown(through_libcgroup, setup, teardown),
-        cmocka_unit_test_setup_teardown(v2_churn, setup, teardown),
-        cmocka_unit_test_setup_teardown(v1_churn, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

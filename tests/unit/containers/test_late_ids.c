@@ -23,7 +23,7 @@ static bool knows(uint64_t cgroup_id)
     return cgroup_map_find(map, cgroup_id, &slot, &gen);
 }
 
-static void an_id_stays_for_a_while(void **state)
+TEST_WITH(an_id_stays_for_a_while, setup, teardown)
 {
     cgroup_map_set(map, 1, 10, 1);
     cgroup_map_set(map, 2, 11, 1);
@@ -39,7 +39,7 @@ static void an_id_stays_for_a_while(void **state)
     late_ids_forget(&late, map, UINT64_MAX);
 }
 
-static void an_id_of_no_container_is_not_kept(void **state)
+TEST_WITH(an_id_of_no_container_is_not_kept, setup, teardown)
 {
     late_ids_add(&late, map, 1, 100);
     assert_int_equal(late.n, 0);
@@ -49,7 +49,7 @@ static void an_id_of_no_container_is_not_kept(void **state)
 }
 
 /* A directory that was renamed keeps its id, and is another container by then. */
-static void an_id_that_another_one_has_stays(void **state)
+TEST_WITH(an_id_that_another_one_has_stays, setup, teardown)
 {
     cgroup_map_set(map, 1, 10, 1);
     cgroup_map_set(map, 2, 11, 1);
@@ -62,7 +62,7 @@ static void an_id_that_another_one_has_stays(void **state)
 }
 
 /* The ring goes round and grows on the way, and keeps the order. */
-static void many_in_order(void **state)
+TEST_WITH(many_in_order, setup, teardown)
 {
     uint64_t added = 0, gone = 0;
     for (uint64_t now = 1; now <= 300; now++) {
@@ -82,7 +82,7 @@ static void many_in_order(void **state)
     assert_int_equal(cgroup_map_size(map), 0);
 }
 
-static void beyond_the_limit_the_oldest_goes(void **state)
+TEST_WITH(beyond_the_limit_the_oldest_goes, setup, teardown)
 {
     for (uint64_t id = 1; id <= LATE_IDS_MAX + 2; id++) {
         cgroup_map_set(map, id, 1, 1);
@@ -91,16 +91,4 @@ static void beyond_the_limit_the_oldest_goes(void **state)
     assert_int_equal(late.n, LATE_IDS_MAX);
     assert_false(knows(1) || knows(2));
     assert_true(knows(3) && knows(LATE_IDS_MAX + 2));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_id_stays_for_a_while, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_id_of_no_container_is_not_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_id_that_another_one_has_stays, setup, teardown),
-        cmocka_unit_test_setup_teardown(many_in_order, setup, teardown),
-        cmocka_unit_test_setup_teardown(beyond_the_limit_the_oldest_goes, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

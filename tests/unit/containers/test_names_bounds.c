@@ -43,7 +43,7 @@ static void put_link(struct fixture *f, unsigned id)
 }
 
 /* Who starts a pod now and then waits for nothing. */
-static void a_new_link_is_found_at_once(void **state)
+TEST_WITH(a_new_link_is_found_at_once, setup, teardown)
 {
     struct fixture *f = *state;
     struct names *names;
@@ -62,7 +62,7 @@ static void a_new_link_is_found_at_once(void **state)
 }
 
 /* 8,000 in a second, none of which has a name, and then one that has. */
-static void a_flood_reads_the_folders_twice_a_second(void **state)
+TEST_WITH(a_flood_reads_the_folders_twice_a_second, setup, teardown)
 {
     struct fixture *f = *state;
     struct names *names;
@@ -86,7 +86,7 @@ static void a_flood_reads_the_folders_twice_a_second(void **state)
 }
 
 /* The same moment is not looked at twice, as when the exporter starts beside many containers. */
-static void all_at_once_need_one_reading(void **state)
+TEST_WITH(all_at_once_need_one_reading, setup, teardown)
 {
     struct fixture *f = *state;
     struct names *names;
@@ -100,7 +100,7 @@ static void all_at_once_need_one_reading(void **state)
     names_free(names);
 }
 
-static void state_files_are_rationed(void **state)
+TEST_WITH(state_files_are_rationed, setup, teardown)
 {
     struct fixture *f = *state;
     struct names *names;
@@ -115,17 +115,4 @@ static void state_files_are_rationed(void **state)
         ;
     assert_int_equal(n, 200);
     names_free(names);
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        T(a_new_link_is_found_at_once),
-        T(a_flood_reads_the_folders_twice_a_second),
-        T(all_at_once_need_one_reading),
-        T(state_files_are_rationed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

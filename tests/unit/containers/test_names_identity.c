@@ -64,7 +64,7 @@ static void expect(struct fixture *f, enum names_mode mode, const char *cgroup,
     "\"io.kubernetes.cri.sandbox-uid\":\"" uid "\""
 
 /* CRI-O copies a pod's annotations into each container's file. */
-static void annotations_of_another_runtime(void **state)
+TEST_WITH(annotations_of_another_runtime, setup, teardown)
 {
     struct fixture *f = *state;
     fixture_write(f, CRIO EVIL "/userdata/config.json", "{\"annotations\":{%s,%s}}",
@@ -76,7 +76,7 @@ static void annotations_of_another_runtime(void **state)
 }
 
 /* Docker merges an image's labels into those of its containers. */
-static void labels_of_an_image(void **state)
+TEST_WITH(labels_of_an_image, setup, teardown)
 {
     struct fixture *f = *state;
     static const char file[] =
@@ -93,7 +93,7 @@ static void labels_of_an_image(void **state)
 }
 
 /* Nobody's state speaks for a cgroup of another pod, nor for one that is in none. */
-static void state_of_another_pod(void **state)
+TEST_WITH(state_of_another_pod, setup, teardown)
 {
     struct fixture *f = *state;
     struct container_names names;
@@ -134,7 +134,7 @@ static void put_link(struct fixture *f, const char *namespace_, const char *pod,
 }
 
 /* A directory of an id inside a container is whatever the container's tenant made. */
-static void what_is_inside_has_no_names(void **state)
+TEST_WITH(what_is_inside_has_no_names, setup, teardown)
 {
     struct fixture *f = *state;
     struct container_names names;
@@ -164,7 +164,7 @@ static const char *text_of(char letter, size_t n)
 
 /* A container of another pod, called like the beginning of the victim's id, whose link is cut so
  * that it seems to end with that. */
-static void a_cut_link_of_another_pod(void **state)
+TEST_WITH(a_cut_link_of_another_pod, setup, teardown)
 {
     struct fixture *f = *state;
     struct container_names names;
@@ -177,7 +177,7 @@ static void a_cut_link_of_another_pod(void **state)
 }
 
 /* What points to nowhere, or is no link, says nothing. */
-static void links_without_a_pod(void **state)
+TEST_WITH(links_without_a_pod, setup, teardown)
 {
     struct fixture *f = *state;
     struct container_names names;
@@ -189,7 +189,7 @@ static void links_without_a_pod(void **state)
 }
 
 /* A cut link names its container as long as no other one could be meant. */
-static void cut_links_of_the_own_pod(void **state)
+TEST_WITH(cut_links_of_the_own_pod, setup, teardown)
 {
     struct fixture *f = *state;
     char pod[256];
@@ -202,7 +202,7 @@ static void cut_links_of_the_own_pod(void **state)
 }
 
 /* Two that could be: neither. The pod is known, and it is not taken for the sandbox. */
-static void two_cut_links(void **state)
+TEST_WITH(two_cut_links, setup, teardown)
 {
     struct fixture *f = *state;
     struct container_names names;
@@ -217,7 +217,7 @@ static void two_cut_links(void **state)
 }
 
 /* A name so long that nothing of the id is left hides nobody. */
-static void a_link_without_an_id(void **state)
+TEST_WITH(a_link_without_an_id, setup, teardown)
 {
     struct fixture *f = *state;
     struct container_names names;
@@ -228,20 +228,4 @@ static void a_link_without_an_id(void **state)
     assert_string_equal(names.namespace_, "prod");
     assert_string_equal(names.name, "");
     assert_true(names.pod_only && names.cut_links);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(annotations_of_another_runtime, setup, teardown),
-        cmocka_unit_test_setup_teardown(labels_of_an_image, setup, teardown),
-        cmocka_unit_test_setup_teardown(state_of_another_pod, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_inside_has_no_names, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_cut_link_of_another_pod, setup, teardown),
-        cmocka_unit_test_setup_teardown(links_without_a_pod, setup, teardown),
-        cmocka_unit_test_setup_teardown(cut_links_of_the_own_pod, setup, teardown),
-        cmocka_unit_test_setup_teardown(two_cut_links, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_link_without_an_id, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

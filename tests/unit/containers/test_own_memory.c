@@ -30,7 +30,7 @@ static int teardown(void **state)
 }
 
 /* A unit of systemd in a slice. */
-static void the_least_of_all_above(void **state)
+TEST_WITH(the_least_of_all_above, setup, teardown)
 {
     struct fixture *tree = *state;
     fixture_write(tree, "proc/self/cgroup", "0::/system.slice/exporter.service\n");
@@ -46,7 +46,7 @@ static void the_least_of_all_above(void **state)
 }
 
 /* A container in a namespace of its own. */
-static void the_mount_is_the_cgroup(void **state)
+TEST_WITH(the_mount_is_the_cgroup, setup, teardown)
 {
     struct fixture *tree = *state;
     fixture_write(tree, "proc/self/cgroup", "0::/\n");
@@ -56,7 +56,7 @@ static void the_mount_is_the_cgroup(void **state)
 }
 
 /* The host's hierarchy beside it, which is the one that is found. */
-static void the_hosts_is_not_ours(void **state)
+TEST_WITH(the_hosts_is_not_ours, setup, teardown)
 {
     struct fixture *tree = *state;
     fixture_write(tree, "proc/self/cgroup", "0::/\n");
@@ -65,7 +65,7 @@ static void the_hosts_is_not_ours(void **state)
     assert_int_equal(own_memory_limit(&tree->fs), 512 * MIB);
 }
 
-static void of_the_first_version(void **state)
+TEST_WITH(of_the_first_version, setup, teardown)
 {
     struct fixture *tree = *state;
     fixture_write(tree, "proc/self/cgroup", "4:memory:/kubepods/pod1/c1\n1:cpu:/x\n0::/\n");
@@ -81,7 +81,7 @@ static void of_the_first_version(void **state)
     assert_int_equal(own_memory_limit(&tree->fs), 32 * MIB);
 }
 
-static void nothing_known(void **state)
+TEST_WITH(nothing_known, setup, teardown)
 {
     struct fixture *tree = *state;
     assert_int_equal(own_memory_limit(&tree->fs), 0);
@@ -90,14 +90,4 @@ static void nothing_known(void **state)
     fixture_write(tree, "cgroup/cgroup.controllers", "memory\n");
     fixture_write(tree, "cgroup/a/memory.max", "%s", "");
     assert_int_equal(own_memory_limit(&tree->fs), 0);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(the_least_of_all_above), TEST(the_mount_is_the_cgroup), TEST(the_hosts_is_not_ours),
-        TEST(of_the_first_version),   TEST(nothing_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,7 +73,7 @@ static void check(const struct fixture *f, size_t n)
 }
 
 /* They come and go by the dozen, some with the path of another. */
-static void what_lies_inside_comes_right_behind(void **state)
+TEST_WITH(what_lies_inside_comes_right_behind, setup, teardown)
 {
     struct fixture *f = *state;
     uint64_t numbers = DRAW_SEED;
@@ -122,20 +122,11 @@ static uint64_t start(struct fixture *f, size_t n, uint64_t *one_more)
     return compared;
 }
 
-static void a_start_is_not_quadratic(void **state)
+TEST_WITH(a_start_is_not_quadratic, setup, teardown)
 {
     struct fixture *f = *state;
     uint64_t one, few = start(f, MOST / 8, &one), many = start(f, MOST, &one);
     assert_in_range(many, MOST, MOST * 14);
     assert_in_range(many, 8 * few, 12 * few); /* each with each: 64 times as many */
     assert_in_range(one, 1, 15);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_lies_inside_comes_right_behind, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_start_is_not_quadratic, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

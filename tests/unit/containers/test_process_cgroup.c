@@ -27,7 +27,7 @@ static void check_path(const char *text, const char *controller, const char *wan
     assert_memory_equal(path, want, len);
 }
 
-static void lines_of_the_kernel(void **state)
+TEST(lines_of_the_kernel)
 {
     static const char hybrid[] = "9:name=systemd:/\n4:net_cls,perf_event:/docker/1:2\n"
                                  "3:perf_events:/no\n0::/docker/2\n";
@@ -54,7 +54,7 @@ static void check_resolved(const char *root, const char *path, int err, const ch
         assert_string_equal(out, want);
 }
 
-static void paths_from_a_namespace(void **state)
+TEST(paths_from_a_namespace)
 {
     check_resolved("", "/", 0, "");
     check_resolved("", "/a/b", 0, "/a/b");
@@ -142,7 +142,7 @@ static pid_t start_below(const struct rig *rig, int *ready)
 }
 
 /* As tests have it: the exporter is to see a part of the tree only. */
-static void a_part_of_the_hierarchy(void **state)
+TEST(a_part_of_the_hierarchy)
 {
     struct rig rig;
     if (!rig_init(&rig)) {
@@ -165,7 +165,7 @@ static void a_part_of_the_hierarchy(void **state)
     rig_release(&rig);
 }
 
-static void real_processes(void **state)
+TEST(real_processes)
 {
     struct rig rig;
     if (!rig_init(&rig)) {
@@ -188,7 +188,7 @@ static void real_processes(void **state)
     rig_release(&rig);
 }
 
-static void cut_paths(void **state)
+TEST(cut_paths)
 {
     char path[PATH_MAX + 8] = "/a/bc";
     assert_int_equal(process_cgroup_whole(path, 5), 5);
@@ -205,7 +205,7 @@ static void cut_paths(void **state)
 enum { DEEP = 25, NAME_BYTES = 200 };
 
 /* Deeper than the kernel writes: it is in a directory above, or the kernel refuses to tell. */
-static void a_process_at_any_depth(void **state)
+TEST(a_process_at_any_depth)
 {
     struct rig rig;
     char name[NAME_BYTES + 1], pid_text[16];
@@ -247,7 +247,7 @@ static void a_process_at_any_depth(void **state)
 }
 
 /* An exporter in a container: its cgroup is the root of what it sees. */
-static void from_a_namespace(void **state)
+TEST(from_a_namespace)
 {
     struct rig rig;
     if (!rig_init(&rig)) {
@@ -289,15 +289,4 @@ static void from_a_namespace(void **state)
     if (WEXITSTATUS(status) == 77)
         skip();
     assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_of_the_kernel),    cmocka_unit_test(paths_from_a_namespace),
-        cmocka_unit_test(real_processes),         cmocka_unit_test(a_part_of_the_hierarchy),
-        cmocka_unit_test(from_a_namespace),       cmocka_unit_test(cut_paths),
-        cmocka_unit_test(a_process_at_any_depth),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 #include "exporter/containers/pseudonyms.h"
 #include "tests/unit/support/unit.h"
 
-static void test_the_same_name_the_same_number(void **state)
+TEST(test_the_same_name_the_same_number)
 {
     struct pseudonyms *names;
     assert_int_equal(pseudonyms_new(&names), 0);
@@ -24,12 +24,4 @@ static void test_the_same_name_the_same_number(void **state)
     }
     assert_string_equal(pseudonym_of(names, "pod", "web-3"), "pod-8");
     pseudonyms_free(names);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_same_name_the_same_number),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,7 +65,7 @@ static unsigned count_watches(const struct world *w)
 
 /* ---- by default ---- */
 
-static void what_is_inside_is_part_of_its_container(void **state)
+TEST_WITH(what_is_inside_is_part_of_its_container, setup, teardown)
 {
     struct world *w = *state;
     world_start(w);
@@ -83,7 +83,7 @@ static void what_is_inside_is_part_of_its_container(void **state)
 }
 
 /* Samples need the ids of all directories; without them a container's inside is not looked at. */
-static void nothing_below_a_container_is_watched(void **state)
+TEST_WITH(nothing_below_a_container_is_watched, setup, teardown)
 {
     struct world *w = *state;
     w->no_samples = true;
@@ -136,7 +136,7 @@ static void check_impostor(const struct world *w, const char *path)
 }
 
 /* A directory of the victim's id, before it, beside it, and after it. */
-static void nobody_is_a_victim_of_his_id(void **state)
+TEST(nobody_is_a_victim_of_his_id)
 {
     static const char *const impostors[] = {
         OUTER "/" VICTIM,
@@ -166,7 +166,7 @@ static void nobody_is_a_victim_of_his_id(void **state)
 }
 
 /* The same id in two cgroups of two owners: it is nobody's. */
-static void an_id_twice_is_nobodys(void **state)
+TEST_WITH(an_id_twice_is_nobodys, setup, teardown)
 {
     struct world *w = *state;
     w->config.names = NAMES_NONE;
@@ -190,7 +190,7 @@ static void an_id_twice_is_nobodys(void **state)
 
 /* ---- places ---- */
 
-static void everybody_has_his_places(void **state)
+TEST_WITH(everybody_has_his_places, setup, teardown)
 {
     struct world *w = *state;
     w->config.nested = true;
@@ -225,7 +225,7 @@ static void everybody_has_his_places(void **state)
 }
 
 /* New ones come with new series: sixteen at once, then ten a minute. */
-static void new_ones_are_rationed(void **state)
+TEST_WITH(new_ones_are_rationed, setup, teardown)
 {
     struct world *w = *state;
     w->config.nested = true;
@@ -246,7 +246,7 @@ static void new_ones_are_rationed(void **state)
 }
 
 /* Nobody saw series of what ended before it was read; its outer container has counted it. */
-static void what_nobody_saw_does_not_linger(void **state)
+TEST_WITH(what_nobody_saw_does_not_linger, setup, teardown)
 {
     struct world *w = *state;
     w->config.nested = true;
@@ -275,7 +275,7 @@ static void what_nobody_saw_does_not_linger(void **state)
 
 /* ---- directories ---- */
 
-static void everybody_has_his_directories(void **state)
+TEST_WITH(everybody_has_his_directories, setup, teardown)
 {
     struct world *w = *state;
     world_start(w);
@@ -305,7 +305,7 @@ static void everybody_has_his_directories(void **state)
 }
 
 /* Long paths: fewer of them. */
-static void bytes_are_bounded_too(void **state)
+TEST_WITH(bytes_are_bounded_too, setup, teardown)
 {
     struct world *w = *state;
     world_start(w);
@@ -332,7 +332,7 @@ static void bytes_are_bounded_too(void **state)
 
 /* Many containers, each with no more than its share, fill what there is: but for a tenth, which is
  * for containers that come later. */
-static void a_tenth_is_left_for_others(void **state)
+TEST(a_tenth_is_left_for_others)
 {
     for (int bytes = 0; bytes < 2; bytes++) {
         struct world w;
@@ -370,7 +370,7 @@ static void a_tenth_is_left_for_others(void **state)
 }
 
 /* Half of root's watches are for its other daemons, and half of the rest for nobody's own. */
-static void watches_are_left_for_others(void **state)
+TEST_WITH(watches_are_left_for_others, setup, teardown)
 {
     struct world *w = *state;
     fixture_write(&w->fixture, "proc/sys/fs/inotify/max_user_watches", "80\n");
@@ -400,7 +400,7 @@ static void watches_are_left_for_others(void **state)
     assert_int_equal(count_watches(w), 40);
 }
 
-static void a_user_has_a_share_too(void **state)
+TEST_WITH(a_user_has_a_share_too, setup, teardown)
 {
     struct world *w = *state;
     world_host_file(w, "var/lib/containers/storage/overlay-containers/containers.json",
@@ -417,7 +417,7 @@ static void a_user_has_a_share_too(void **state)
     assert_string_equal(world_find(w, "/machine.slice/libpod-" VICTIM ".scope")->name, "web1");
 }
 
-static void a_user_has_his_directories(void **state)
+TEST_WITH(a_user_has_his_directories, setup, teardown)
 {
     struct world *w = *state;
     world_start(w);
@@ -434,7 +434,7 @@ static void a_user_has_his_directories(void **state)
     assert_int_equal(discovery_refused(w->discovery, REFUSED_DIRECTORY), 4200 - 4096);
 }
 
-static void a_users_bytes_are_bounded_too(void **state)
+TEST_WITH(a_users_bytes_are_bounded_too, setup, teardown)
 {
     struct world *w = *state;
     world_start(w);
@@ -453,7 +453,7 @@ static void a_users_bytes_are_bounded_too(void **state)
                     (1 << 20) / 440);
 }
 
-static void a_users_new_ones_are_rationed(void **state)
+TEST_WITH(a_users_new_ones_are_rationed, setup, teardown)
 {
     struct world *w = *state;
     world_start(w);
@@ -471,7 +471,7 @@ static void a_users_new_ones_are_rationed(void **state)
 }
 
 /* A plain cgroup inside a container counts only with all of them, and takes one of its places. */
-static void all_cgroups_are_bounded_inside(void **state)
+TEST_WITH(all_cgroups_are_bounded_inside, setup, teardown)
 {
     struct world *w = *state;
     w->config.all_cgroups = true;
@@ -490,29 +490,4 @@ static void all_cgroups_are_bounded_inside(void **state)
     world_pass(w, 2 * WORLD_S);
     assert_int_equal(count_inside(w, OUTER), 16);
     assert_non_null(world_find(w, "/system.slice/ssh.service"));
-}
-
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        T(what_is_inside_is_part_of_its_container),
-        T(nothing_below_a_container_is_watched),
-        cmocka_unit_test(nobody_is_a_victim_of_his_id),
-        T(an_id_twice_is_nobodys),
-        T(everybody_has_his_places),
-        T(new_ones_are_rationed),
-        T(what_nobody_saw_does_not_linger),
-        T(everybody_has_his_directories),
-        T(bytes_are_bounded_too),
-        cmocka_unit_test(a_tenth_is_left_for_others),
-        T(watches_are_left_for_others),
-        T(a_user_has_a_share_too),
-        T(a_user_has_his_directories),
-        T(a_users_bytes_are_bounded_too),
-        T(a_users_new_ones_are_rationed),
-        T(all_cgroups_are_bounded_inside),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "tests/unit/support/observed_table.h"
 #include "tests/unit/support/unit.h"
 
-static void late_names(void **state)
+TEST_WITH(late_names, observed_table_setup, observed_table_teardown)
 {
     struct observed_table *f = *state;
     uint64_t soon = observed_add_unresolved(f, "/p/soon", "aaa", 10 * S);
@@ -42,7 +42,7 @@ static void late_names(void **state)
 }
 
 /* A tick carries the time it was due, which may be before the last event. */
-static void time_a_little_back(void **state)
+TEST(time_a_little_back)
 {
     struct container_limits limits = observed_limits;
     limits.max = 1;
@@ -66,7 +66,7 @@ static void time_a_little_back(void **state)
 }
 
 /* What lived shorter than the patience is named at its end, so that it is seen at all. */
-static void named_at_the_end(void **state)
+TEST_WITH(named_at_the_end, observed_table_setup, observed_table_teardown)
 {
     struct observed_table *f = *state;
     uint64_t a = observed_add_unresolved(f, "/p/short", "aaa", 10 * S);
@@ -80,7 +80,7 @@ static void named_at_the_end(void **state)
 }
 
 /* docker stop, docker start: the same id, the same names, a new cgroup. */
-static void same_labels_as_a_lingering_one(void **state)
+TEST_WITH(same_labels_as_a_lingering_one, observed_table_setup, observed_table_teardown)
 {
     struct observed_table *f = *state;
     uint64_t a = observed_add_named(f, "/a", "p", "n", S);
@@ -97,7 +97,7 @@ static void same_labels_as_a_lingering_one(void **state)
 }
 
 /* Back before the old one was read for the last time: its last counts are not lost. */
-static void same_labels_as_an_ended_one(void **state)
+TEST_WITH(same_labels_as_an_ended_one, observed_table_setup, observed_table_teardown)
 {
     struct observed_table *f = *state;
     uint64_t a = observed_add_named(f, "/a", "p", "n", S);
@@ -136,7 +136,7 @@ static void check_by_names(struct observed_table *f, const char *path, const cha
 }
 
 /* Of two that are beside each other nobody can say whose the names are. */
-static void two_ask_for_the_same(void **state)
+TEST_WITH(two_ask_for_the_same, observed_table_setup, observed_table_teardown)
 {
     struct observed_table *f = *state;
     uint64_t a = observed_add_in_cgroup(f, "/x/a", 0xa, "n", S);
@@ -163,7 +163,7 @@ static void two_ask_for_the_same(void **state)
 }
 
 /* Before both were told to anybody, too. */
-static void two_at_once(void **state)
+TEST_WITH(two_at_once, observed_table_setup, observed_table_teardown)
 {
     struct observed_table *f = *state;
     observed_add_in_cgroup(f, "/x/a", 0xa, "n", S);
@@ -174,7 +174,7 @@ static void two_at_once(void **state)
     check_by_cgroup(f, "/y/b", "00000000000b");
 }
 
-static void the_outer_one_keeps_its_names(void **state)
+TEST_WITH(the_outer_one_keeps_its_names, observed_table_setup, observed_table_teardown)
 {
     struct observed_table *f = *state;
     observed_add_in_cgroup(f, "/pods/a", 0xa, "n", S);
@@ -192,7 +192,7 @@ static void the_outer_one_keeps_its_names(void **state)
 }
 
 /* Whoever was first. Its series are made anew; nobody sees two with the same labels. */
-static void the_outer_one_gets_its_names_later(void **state)
+TEST_WITH(the_outer_one_gets_its_names_later, observed_table_setup, observed_table_teardown)
 {
     struct observed_table *f = *state;
     uint64_t inner[3];
@@ -221,7 +221,7 @@ static void the_outer_one_gets_its_names_later(void **state)
 }
 
 /* In a replay cgroups may have no inode that tells them apart. */
-static void the_same_cgroup_twice(void **state)
+TEST_WITH(the_same_cgroup_twice, observed_table_setup, observed_table_teardown)
 {
     struct observed_table *f = *state;
     uint64_t a = observed_add_in_cgroup(f, "/x/n", 0xa, "n", S);
@@ -246,7 +246,7 @@ static void the_same_cgroup_twice(void **state)
     assert_diff(f, 1, 0, 0, 0, 0);
 }
 
-static void renamed_into_taken_labels(void **state)
+TEST_WITH(renamed_into_taken_labels, observed_table_setup, observed_table_teardown)
 {
     struct observed_table *f = *state;
     uint64_t a = observed_add_in_cgroup(f, "/a", 0xa, "a", S);
@@ -284,30 +284,4 @@ static void renamed_into_taken_labels(void **state)
     assert_int_equal(container_table_rename(f->table, a, &again, 6 * S), 0);
     observed_look(f);
     assert_diff(f, 0, 0, 0, 0, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(late_names, observed_table_setup, observed_table_teardown),
-        cmocka_unit_test(time_a_little_back),
-        cmocka_unit_test_setup_teardown(named_at_the_end, observed_table_setup,
-                                        observed_table_teardown),
-        cmocka_unit_test_setup_teardown(same_labels_as_a_lingering_one, observed_table_setup,
-                                        observed_table_teardown),
-        cmocka_unit_test_setup_teardown(same_labels_as_an_ended_one, observed_table_setup,
-                                        observed_table_teardown),
-        cmocka_unit_test_setup_teardown(two_ask_for_the_same, observed_table_setup,
-                                        observed_table_teardown),
-        cmocka_unit_test_setup_teardown(two_at_once, observed_table_setup, observed_table_teardown),
-        cmocka_unit_test_setup_teardown(the_outer_one_keeps_its_names, observed_table_setup,
-                                        observed_table_teardown),
-        cmocka_unit_test_setup_teardown(the_outer_one_gets_its_names_later, observed_table_setup,
-                                        observed_table_teardown),
-        cmocka_unit_test_setup_teardown(the_same_cgroup_twice, observed_table_setup,
-                                        observed_table_teardown),
-        cmocka_unit_test_setup_teardown(renamed_into_taken_labels, observed_table_setup,
-                                        observed_table_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static size_t logged(int fd, const char *word)
     return lines;
 }
 
-static void filters(void **state)
+TEST(filters)
 {
     struct container_limits limits = observed_limits;
     limits.include = "shop/.*|//plain.*";
@@ -60,7 +60,7 @@ static void filters(void **state)
     observed_table_free(f);
 }
 
-static void bad_filters(void **state)
+TEST(bad_filters)
 {
     const struct log silent = {.fd = -1};
     struct container_table *table = NULL;
@@ -85,7 +85,7 @@ static void bad_filters(void **state)
 }
 
 /* Counted while its names were unknown, then excluded by them. */
-static void excluded_when_named(void **state)
+TEST(excluded_when_named)
 {
     struct container_limits limits = observed_limits;
     limits.exclude = "shop/.*";
@@ -121,7 +121,7 @@ static void excluded_when_named(void **state)
     observed_table_free(f);
 }
 
-static void over_the_limit(void **state)
+TEST(over_the_limit)
 {
     struct container_limits limits = observed_limits;
     limits.max = 2;
@@ -169,7 +169,7 @@ static void over_the_limit(void **state)
     assert_int_equal(fixture_open_fds(), fds);
 }
 
-static void dropped_by_the_filter(void **state)
+TEST(dropped_by_the_filter)
 {
     struct container_limits limits = observed_limits;
     limits.exclude = "shop/.*";
@@ -194,7 +194,7 @@ static void dropped_by_the_filter(void **state)
     observed_table_free(f);
 }
 
-static void linger_max(void **state)
+TEST(linger_max)
 {
     struct container_limits limits = observed_limits;
     limits.linger_max = 2;
@@ -235,7 +235,7 @@ static void linger_max(void **state)
     observed_table_free(f);
 }
 
-static void says_what_is_not_monitored(void **state)
+TEST(says_what_is_not_monitored)
 {
     int fds[2];
     assert_int_equal(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
@@ -268,18 +268,4 @@ static void says_what_is_not_monitored(void **state)
     observed_table_free(f);
     close(fds[0]);
     close(fds[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(filters),
-        cmocka_unit_test(bad_filters),
-        cmocka_unit_test(excluded_when_named),
-        cmocka_unit_test(over_the_limit),
-        cmocka_unit_test(dropped_by_the_filter),
-        cmocka_unit_test(linger_max),
-        cmocka_unit_test(says_what_is_not_monitored),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ static struct seen read_events(struct tree *tree)
     return seen;
 }
 
-static void paths(void **state)
+TEST_WITH(paths, setup, teardown)
 {
     struct tree *tree = *state;
     add(tree, "/");
@@ -91,7 +91,7 @@ static void paths(void **state)
 }
 
 /* A hierarchy may be mounted at the top of a container's file system. */
-static void the_root_as_mount(void **state)
+TEST(the_root_as_mount)
 {
     struct watched_tree watched;
     struct log log = {.fd = -1};
@@ -107,7 +107,7 @@ static void the_root_as_mount(void **state)
     watched_tree_release(&watched);
 }
 
-static void another_directory_of_the_same_path_is_not_opened(void **state)
+TEST_WITH(another_directory_of_the_same_path_is_not_opened, setup, teardown)
 {
     struct tree *tree = *state;
     add(tree, "/");
@@ -127,7 +127,7 @@ static void another_directory_of_the_same_path_is_not_opened(void **state)
     assert_int_equal(watched_tree_open(&tree->watched, node), -ENOENT);
 }
 
-static void a_candidates_files_are_watched_until_it_is_none(void **state)
+TEST_WITH(a_candidates_files_are_watched_until_it_is_none, setup, teardown)
 {
     struct tree *tree = *state;
     add(tree, "/");
@@ -152,7 +152,7 @@ static void a_candidates_files_are_watched_until_it_is_none(void **state)
     assert_int_equal(seen.appeared, 1);
 }
 
-static void a_removed_node_has_no_watch(void **state)
+TEST_WITH(a_removed_node_has_no_watch, setup, teardown)
 {
     struct tree *tree = *state;
     add(tree, "/");
@@ -166,7 +166,7 @@ static void a_removed_node_has_no_watch(void **state)
 
 /* A directory that is gone again has nothing to be watched; without inotify something is missed,
  * and that is logged once. */
-static void missing_watches(void **state)
+TEST_WITH(missing_watches, setup, teardown)
 {
     struct tree *tree = *state;
     add(tree, "/");
@@ -188,7 +188,7 @@ static void missing_watches(void **state)
     assert_null(strstr(line + 1, "cannot watch every cgroup"));
 }
 
-static void release_closes_candidates(void **state)
+TEST_WITH(release_closes_candidates, setup, teardown)
 {
     struct tree *tree = *state;
     struct cgroup_node *node = add(tree, "/");
@@ -198,20 +198,4 @@ static void release_closes_candidates(void **state)
     watched_tree_release(&tree->watched);
     assert_int_equal(fcntl(fd, F_GETFD), -1);
     assert_int_equal(watched_tree_init(&tree->watched, &tree->log), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(paths, setup, teardown),
-        cmocka_unit_test(the_root_as_mount),
-        cmocka_unit_test_setup_teardown(another_directory_of_the_same_path_is_not_opened, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_candidates_files_are_watched_until_it_is_none, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_removed_node_has_no_watch, setup, teardown),
-        cmocka_unit_test_setup_teardown(missing_watches, setup, teardown),
-        cmocka_unit_test_setup_teardown(release_closes_candidates, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -181,13 +181,13 @@ static void check_row(const struct row *row, size_t len)
     fail_msg("%s: the first %zu bytes, not %s", row->name, len, row->owner);
 }
 
-static void owners_of_pods(void **state)
+TEST(owners_of_pods)
 {
     for (size_t i = 0; i < sizeof pods / sizeof *pods; i++)
         check_row(&pods[i], owner_len(pods[i].name, "run-u123.service"));
 }
 
-static void owners_outside_kubernetes(void **state)
+TEST(owners_outside_kubernetes)
 {
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         check_row(&plain[i], owner_len("", plain[i].name));
@@ -206,7 +206,7 @@ static bool has_tail_of_its_own(const char *owner)
     return false;
 }
 
-static void all_others_are_their_own(void **state)
+TEST(all_others_are_their_own)
 {
     for (size_t i = 0; i < sizeof pods / sizeof *pods; i++)
         if (!has_tail_of_its_own(pods[i].owner))
@@ -217,7 +217,7 @@ static void all_others_are_their_own(void **state)
 }
 
 /* All beginnings of all names, and names as long as they get. */
-static void bounds(void **state)
+TEST(bounds)
 {
     static const char *const tails[] = {"",           "-4xg9x",   "-0",
                                         "-28394021",  "-" HEX_12, "-5d78c9869d-4xg9x",
@@ -261,7 +261,7 @@ static void assert_key(const char *namespace_, const char *pod, const char *name
     assert_int_equal(len, strlen(want));
 }
 
-static void keys(void **state)
+TEST(keys)
 {
     assert_key("shop", "cart-5d78c9869d-4xg9x", "cart", "cart:1",
                "shop\x1f"
@@ -307,7 +307,7 @@ static void keys(void **state)
                "e");
 }
 
-static void images(void **state)
+TEST(images)
 {
     static const struct row rows[] = {
         {"app", "app"},
@@ -347,7 +347,7 @@ static size_t long_key(size_t n, char last, char out[WORKLOAD_KEY_BYTES])
     return workload_key(&container, out);
 }
 
-static void what_is_cut_stays_apart(void **state)
+TEST(what_is_cut_stays_apart)
 {
     char a[WORKLOAD_KEY_BYTES], b[WORKLOAD_KEY_BYTES];
     assert_int_equal(long_key(505, 'a', a), 511);
@@ -373,18 +373,4 @@ static void what_is_cut_stays_apart(void **state)
     container.image = "y";
     workload_key(&container, b);
     assert_string_not_equal(a, b);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(owners_of_pods),
-        cmocka_unit_test(owners_outside_kubernetes),
-        cmocka_unit_test(all_others_are_their_own),
-        cmocka_unit_test(bounds),
-        cmocka_unit_test(keys),
-        cmocka_unit_test(images),
-        cmocka_unit_test(what_is_cut_stays_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ static const struct machine_case {
     {"hybrid", &epyc_genoa, EPYC_MSR, two_kinds_of_cores},
 };
 
-static void every_machine(void **state)
+TEST_WITH(every_machine, perf_fixture_setup, perf_fixture_teardown)
 {
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
         if (i > 0) {
@@ -74,12 +74,4 @@ static void every_machine(void **state)
             fixture, machines[i].name,
             "{\"base_frequency_hz\":2.8e9,\"l2_fill_cycles\":10,\"l3_fill_cycles\":46}");
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_machine, perf_fixture_setup, perf_fixture_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

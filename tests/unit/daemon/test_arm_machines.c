@@ -20,7 +20,7 @@ static const struct {
     {"ampereone", {.midr = 0xc00fac30, .stalls = true}},
 };
 
-static void every_machine(void **state)
+TEST_WITH(every_machine, perf_fixture_setup, perf_fixture_teardown)
 {
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
         if (i > 0) {
@@ -30,12 +30,4 @@ static void every_machine(void **state)
         arm_machine_install(&machines[i].machine, *state);
         whole_machine_check(*state, machines[i].name, ARM_MACHINE_TIMES);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_machine, perf_fixture_setup, perf_fixture_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ static void assert_by_bpf(struct rig *rig, bool bpf, const char *words)
 }
 
 /* A kubelet's default number of pods would take too long: nobody looks how many there are. */
-static void test_by_cpus_alone(void **state)
+TEST_WITH(test_by_cpus_alone, setup, teardown)
 {
     struct rig *rig = *state;
     rig->facts.machine.cpus = 34;
@@ -80,7 +80,7 @@ static void test_by_cpus_alone(void **state)
                   "cgroup events of 110 containers on 34 CPUs would take 10.1 ms in each tick");
 }
 
-static void test_by_containers(void **state)
+TEST_WITH(test_by_containers, setup, teardown)
 {
     struct rig *rig = *state;
     rig->facts.machine.cpus = 24;
@@ -89,7 +89,7 @@ static void test_by_containers(void **state)
 }
 
 /* Other cgroups than containers are many, and none of the burden. */
-static void test_other_cgroups_are_none(void **state)
+TEST_WITH(test_other_cgroups_are_none, setup, teardown)
 {
     struct rig *rig = *state;
     rig->facts.machine.cpus = 24;
@@ -98,7 +98,7 @@ static void test_other_cgroups_are_none(void **state)
 }
 
 /* A hierarchy that has too few cgroups is not walked. */
-static void test_too_few_cgroups(void **state)
+TEST_WITH(test_too_few_cgroups, setup, teardown)
 {
     struct rig *rig = *state;
     rig->facts.machine.cpus = 24;
@@ -107,7 +107,7 @@ static void test_too_few_cgroups(void **state)
     assert_by_bpf(rig, false, "cgroup events of 120 containers on 24 CPUs fit");
 }
 
-static void test_no_more_than_are_counted(void **state)
+TEST_WITH(test_no_more_than_are_counted, setup, teardown)
 {
     struct rig *rig = *state;
     rig->facts.machine.cpus = 24;
@@ -116,7 +116,7 @@ static void test_no_more_than_are_counted(void **state)
     assert_by_bpf(rig, false, "cgroup events of 120 containers on 24 CPUs fit");
 }
 
-static void test_by_descriptors(void **state)
+TEST_WITH(test_by_descriptors, setup, teardown)
 {
     struct rig *rig = *state;
     rig->facts.machine.cpus = 2;
@@ -135,7 +135,7 @@ static void want(struct rig *rig, const char *name)
 }
 
 /* A collector that opens a second group of each container makes another reading. */
-static void test_more_groups(void **state)
+TEST_WITH(test_more_groups, setup, teardown)
 {
     struct rig *rig = *state;
     const struct group_desc *sources = &group_descs[GROUP_SOURCES];
@@ -150,7 +150,7 @@ static void test_more_groups(void **state)
 }
 
 /* As their flags say. */
-static void test_groups_by_flags(void **state)
+TEST_WITH(test_groups_by_flags, setup, teardown)
 {
     char *flags[] = {(char *)(uintptr_t) "exporter",
                      (char *)(uintptr_t) "--collector.attribution.traffic",
@@ -168,27 +168,10 @@ static void test_groups_by_flags(void **state)
     }
 }
 
-static void test_nothing_to_count(void **state)
+TEST_WITH(test_nothing_to_count, setup, teardown)
 {
     struct rig *rig = *state;
     rig->facts.machine.cpus = 128;
     rig->perf.file = NULL;
     assert_by_bpf(rig, false, "containers have no counters here");
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_by_cpus_alone),
-        TEST(test_by_containers),
-        TEST(test_other_cgroups_are_none),
-        TEST(test_too_few_cgroups),
-        TEST(test_no_more_than_are_counted),
-        TEST(test_by_descriptors),
-        TEST(test_more_groups),
-        TEST(test_groups_by_flags),
-        TEST(test_nothing_to_count),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 
 enum { SECOND = 1000000000, PLENTY = 1 << 20, CORE = 7 };
 
-static void test_how_many_containers(void **state)
+TEST(test_how_many_containers)
 {
     assert_int_equal(counting_containers(0, 512), 110); /* it starts before the others do */
     assert_int_equal(counting_containers(55, 512), 110);
@@ -14,7 +14,7 @@ static void test_how_many_containers(void **state)
     assert_int_equal(counting_containers(SIZE_MAX, 4096), 4096);
 }
 
-static void test_which(void **state)
+TEST(test_which)
 {
     static const struct {
         struct counting_load load;
@@ -57,13 +57,4 @@ static void test_which(void **state)
         if (!strstr(why.words, cases[i].words))
             fail_msg("%s: no %s", why.words, cases[i].words);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_how_many_containers),
-        cmocka_unit_test(test_which),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "tests/unit/support/daemon_rig.h"
 #include "tests/unit/support/unit.h"
 
-static void two_exporters_live_in_one_process(void **state)
+TEST(two_exporters_live_in_one_process)
 {
     struct daemon_rig a = {0}, b = {0};
     daemon_start(&a, "one", 3, 1000, NULL);
@@ -18,7 +18,7 @@ static void two_exporters_live_in_one_process(void **state)
     daemon_stop(&b);
 }
 
-static void the_pages_answer(void **state)
+TEST(the_pages_answer)
 {
     struct daemon_rig d = {0};
     daemon_start(&d, "one", 3, 1000, NULL);
@@ -46,7 +46,7 @@ static void the_pages_answer(void **state)
 }
 
 /* The last tick is 1,000 s after the one that is waited for. Nothing of the beginning is lost. */
-static void a_beginning_is_replayed_fast_and_the_rest_is_not(void **state)
+TEST(a_beginning_is_replayed_fast_and_the_rest_is_not)
 {
     struct daemon_rig d = {0};
     daemon_start_skipping(&d, 1500, "--source.replay.skip=500s");
@@ -69,7 +69,7 @@ static void a_beginning_is_replayed_fast_and_the_rest_is_not(void **state)
     daemon_stop(&d);
 }
 
-static void once_prints_the_end_of_the_recording(void **state)
+TEST(once_prints_the_end_of_the_recording)
 {
     struct daemon_rig d = {0};
     daemon_recording(d.recording, "one", 4, 10);
@@ -94,7 +94,7 @@ static void once_prints_the_end_of_the_recording(void **state)
     unlink(d.recording);
 }
 
-static void a_bad_recording_is_named_with_its_line(void **state)
+TEST(a_bad_recording_is_named_with_its_line)
 {
     struct daemon_rig d = {0};
     daemon_recording(d.recording, "one", 2, 10);
@@ -115,16 +115,4 @@ static void a_bad_recording_is_named_with_its_line(void **state)
     exporter_free(d.exporter);
     plan_release(&d.plan);
     unlink(d.recording);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_exporters_live_in_one_process),
-        cmocka_unit_test(the_pages_answer),
-        cmocka_unit_test(a_beginning_is_replayed_fast_and_the_rest_is_not),
-        cmocka_unit_test(once_prints_the_end_of_the_recording),
-        cmocka_unit_test(a_bad_recording_is_named_with_its_line),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

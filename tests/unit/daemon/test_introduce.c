@@ -12,7 +12,7 @@ static void expect_flags(int argc, char *const *argv, const char *expected)
     textbuf_release(&out);
 }
 
-static void test_flags(void **state)
+TEST(test_flags)
 {
     char *none[] = {"exporter"};
     char *plain[] = {"exporter", "--web.listen-address=:10066", "--once"};
@@ -31,7 +31,7 @@ static void expect_machine(const struct machine *machine, const char *expected)
     textbuf_release(&out);
 }
 
-static void test_machine(void **state)
+TEST(test_machine)
 {
     const struct machine nothing = {.cpus = 0};
     const struct machine all = {.cpu_model = "Xeon 8275CL",
@@ -46,20 +46,10 @@ static void test_machine(void **state)
 }
 
 /* A revision is a name for a commit, or the word that says there is none: never empty. */
-static void test_version(void **state)
+TEST(test_version)
 {
     assert_string_equal(version_release(), IE_VERSION);
     assert_true(strlen(version_revision()) >= 7);
     assert_true(strncmp(version_compiler(), "gcc ", 4) == 0 ||
                 strstr(version_compiler(), "lang") != NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_machine),
-        cmocka_unit_test(test_version),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -157,7 +157,7 @@ static struct plan planned(const char *first, const char *second)
     return plan;
 }
 
-static void its_needs_are_planned(void **state)
+TEST(its_needs_are_planned)
 {
     struct plan plan = planned(NULL, NULL);
     assert_true(plan.wanted[0] && plan.probe && plan.samples);
@@ -174,7 +174,7 @@ static void its_needs_are_planned(void **state)
     assert_false(plan.wanted[0] || plan.probe || plan.samples);
 }
 
-static void what_several_sample_is_put_together(void **state)
+TEST(what_several_sample_is_put_together)
 {
     struct plan plan = planned("--collector.stores", "--collector.newcomer.answer=42");
     assert_int_equal(plan.sampling.period, 11);
@@ -183,7 +183,7 @@ static void what_several_sample_is_put_together(void **state)
     assert_false(plan.sampling.wanted[ACCESS_LOAD] || plan.probe);
 }
 
-static void its_flags_are_helped_with(void **state)
+TEST(its_flags_are_helped_with)
 {
     char *text = NULL;
     size_t len = 0;
@@ -208,7 +208,7 @@ static void its_flags_are_helped_with(void **state)
     assert_string_equal(error, "--collector.newcomer.answer: \"101\" is not between 1 and 100");
 }
 
-static void it_runs_and_has_its_page(void **state)
+TEST(it_runs_and_has_its_page)
 {
     struct daemon_rig d = {0};
     daemon_start(&d, "one", 3, 1000, "--collector.newcomer.answer=42");
@@ -223,15 +223,4 @@ static void it_runs_and_has_its_page(void **state)
     daemon_start(&d, "one", 3, 1000, "--no-collector.newcomer");
     daemon_expect(&d, "/api/v1/newcomer", "\"answer\": 0}");
     daemon_stop(&d);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(its_needs_are_planned),
-        cmocka_unit_test(what_several_sample_is_put_together),
-        cmocka_unit_test(its_flags_are_helped_with),
-        cmocka_unit_test(it_runs_and_has_its_page),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

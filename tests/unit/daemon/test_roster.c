@@ -8,7 +8,7 @@ static uint64_t noted(struct roster *roster, uint64_t wall_ns)
     return roster->at[0].since_wall_ns;
 }
 
-static void since_when_it_is_what_it_is(void **state)
+TEST(since_when_it_is_what_it_is)
 {
     static struct roster roster = {.n = 1};
     struct roster_entry *entry = &roster.at[0];
@@ -25,10 +25,4 @@ static void since_when_it_is_what_it_is(void **state)
     assert_int_equal(noted(&roster, 60), 50);
     entry->status.unavailable = false;
     assert_int_equal(noted(&roster, 70), 70);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(since_when_it_is_what_it_is)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,7 +110,7 @@ static void check_render(struct fixture *f, enum expose_format format, const cha
 #define COMMON                                                                                     \
     "namespace=\"\",container=\"a\\\"b\\\\c\\nd\xef\xbf\xbd\",container_id=\"0123456789ab\""
 
-static void test_text(void **state)
+TEST_WITH(test_text, setup, teardown)
 {
     struct fixture *f = *state;
     fill(f);
@@ -144,7 +144,7 @@ static void test_text(void **state)
                  "t_build_info{version=\"0.1\"} 1\n");
 }
 
-static void test_openmetrics(void **state)
+TEST_WITH(test_openmetrics, setup, teardown)
 {
     struct fixture *f = *state;
     fill(f);
@@ -185,7 +185,7 @@ static void test_openmetrics(void **state)
 }
 
 /* What is absent leaves no trace, not even its HELP. */
-static void test_absent(void **state)
+TEST_WITH(test_absent, setup, teardown)
 {
     struct fixture *f = *state;
     static const char *const probe[] = {"probe"};
@@ -212,7 +212,7 @@ static void test_absent(void **state)
     store_free(empty);
 }
 
-static void test_no_room(void **state)
+TEST_WITH(test_no_room, setup, teardown)
 {
     struct fixture *f = *state;
     fill(f);
@@ -247,7 +247,7 @@ static size_t unpack(const struct rendered_page *page, char *out, size_t cap)
     return n;
 }
 
-static void test_pages(void **state)
+TEST_WITH(test_pages, setup, teardown)
 {
     struct fixture *f = *state;
     struct expose *expose;
@@ -341,7 +341,7 @@ static void check_selection(struct fixture *f, struct expose *expose, enum expos
     textbuf_release(&alone);
 }
 
-static void a_selection_is_cut_from_the_page(void **state)
+TEST_WITH(a_selection_is_cut_from_the_page, setup, teardown)
 {
     struct fixture *f = *state;
     struct expose *expose;
@@ -364,7 +364,7 @@ static void a_selection_is_cut_from_the_page(void **state)
 }
 
 /* A client that asks for ever other selections makes the exporter compress only a few. */
-static void few_selections_are_compressed(void **state)
+TEST_WITH(few_selections_are_compressed, setup, teardown)
 {
     struct fixture *f = *state;
     struct expose *expose;
@@ -445,7 +445,7 @@ static void *ask(void *context)
     return (void *)problem;
 }
 
-static void test_concurrent_askers(void **state)
+TEST_WITH(test_concurrent_askers, setup, teardown)
 {
     struct fixture *f = *state;
     struct askers askers = {.published = 1};
@@ -487,7 +487,7 @@ static void *ask_together(void *context)
     return page;
 }
 
-static void test_rendered_once_for_a_crowd(void **state)
+TEST_WITH(test_rendered_once_for_a_crowd, setup, teardown)
 {
     enum { CROWD = 8 };
     struct fixture *f = *state;
@@ -521,7 +521,7 @@ static void test_rendered_once_for_a_crowd(void **state)
 }
 
 /* All of one publication, also when the next one is staged or published. */
-static void a_snapshot_says_of_which_tick_it_is(void **state)
+TEST_WITH(a_snapshot_says_of_which_tick_it_is, setup, teardown)
 {
     struct fixture *f = *state;
     const struct tick tick = {.number = 7, .mono_ns = 5, .wall_ns = 6, .interval_ns = 4};
@@ -559,7 +559,7 @@ static int describe_rank(void *context, size_t rank, json_t *object)
     return json_object_set_new(object, "rank", json_integer((json_int_t)rank));
 }
 
-static void containers_are_listed_in_order_and_in_parts(void **state)
+TEST(containers_are_listed_in_order_and_in_parts)
 {
     struct store *store;
     struct labelset *sets[3];
@@ -616,7 +616,7 @@ static void containers_are_listed_in_order_and_in_parts(void **state)
     store_free(store);
 }
 
-static void test_json(void **state)
+TEST_WITH(test_json, setup, teardown)
 {
     struct fixture *f = *state;
     const struct label other[] = {{"container_id", "ffff"}}, node[] = {{"numa_node", "0"}};
@@ -667,7 +667,7 @@ static void test_json(void **state)
 }
 
 /* Series come and go in all orders; what is shown is whole and never twice. */
-static void test_churn_shows_each_once(void **state)
+TEST(test_churn_shows_each_once)
 {
     struct store *store;
     struct family *families[2];
@@ -719,24 +719,4 @@ static void test_churn_shows_each_once(void **state)
         if (series[i][0])
             labelset_unref(sets[i]);
     store_free(store);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_text, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_openmetrics, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_absent, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_no_room, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_pages, setup, teardown),
-        cmocka_unit_test(containers_are_listed_in_order_and_in_parts),
-        cmocka_unit_test_setup_teardown(a_selection_is_cut_from_the_page, setup, teardown),
-        cmocka_unit_test_setup_teardown(few_selections_are_compressed, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_concurrent_askers, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_rendered_once_for_a_crowd, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_snapshot_says_of_which_tick_it_is, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_json, setup, teardown),
-        cmocka_unit_test(test_churn_shows_each_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #define PB "application/vnd.google.protobuf"
 #define PROTO ";proto=io.prometheus.client.MetricFamily"
 
-static void test_accept(void **state)
+TEST(test_accept)
 {
     static const struct {
         const char *accept;
@@ -96,7 +96,7 @@ static void test_accept(void **state)
             fail_msg("wrong format for %s", cases[i].accept);
 }
 
-static void test_accept_encoding(void **state)
+TEST(test_accept_encoding)
 {
     static const struct {
         const char *text;
@@ -126,7 +126,7 @@ static void test_accept_encoding(void **state)
             fail_msg("wrong answer for %s", cases[i].text);
 }
 
-static void test_names(void **state)
+TEST(test_names)
 {
     assert_string_equal(expose_content_type(EXPOSE_TEXT_004),
                         "text/plain; version=0.0.4; charset=utf-8");
@@ -137,14 +137,4 @@ static void test_names(void **state)
     assert_string_equal(expose_format_name(EXPOSE_PROTOBUF), "protobuf");
     assert_string_equal(expose_format_name(EXPOSE_TEXT_004), "text");
     assert_string_equal(expose_format_name(EXPOSE_OPENMETRICS_100), "openmetrics");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_accept),
-        cmocka_unit_test(test_accept_encoding),
-        cmocka_unit_test(test_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ static void check_bytes(const char *at, const char *end, const unsigned char *ex
 }
 
 /* The examples of protobuf's own description, and the ends of the ranges. */
-static void test_wire(void **state)
+TEST(test_wire)
 {
     char out[64];
     check_bytes(out, wire_varint(out, 0), BYTES(0));
@@ -46,7 +46,7 @@ static void test_wire(void **state)
 }
 
 /* Lengths of one byte, of two and of three. */
-static void test_nested(void **state)
+TEST(test_nested)
 {
     static char out[20100], text[20000];
     memset(text, 'x', sizeof text);
@@ -109,7 +109,7 @@ static void check_page(struct store *store, const unsigned char *expected, size_
 
 #define CREATED 0x08, 5, 0x10, 7 /* 5 s, 7 ns */
 
-static void test_counter(void **state)
+TEST(test_counter)
 {
     struct store *store = new_store();
     struct labelset *set;
@@ -128,7 +128,7 @@ static void test_counter(void **state)
                             0x1a, 15, 0x09, 0, 0, 0, 0, 0, 0, 0x08, 0x40, 0x1a, 4, CREATED));
 }
 
-static void test_info(void **state)
+TEST(test_info)
 {
     struct store *store = new_store();
     series_set(add(store, &build, NULL, NULL, NULL), 7);
@@ -143,7 +143,7 @@ static void test_info(void **state)
 /* Schema 3, a zero bucket up to 1/4. */
 #define NATIVE(zero) 0x28, 6, 0x31, 0, 0, 0, 0, 0, 0, 0xd0, 0x3f, 0x38, (zero)
 
-static void test_histogram(void **state)
+TEST(test_histogram)
 {
     struct store *store = new_store();
     struct series *series = add(store, &window, NULL, NULL, NULL);
@@ -161,7 +161,7 @@ static void test_histogram(void **state)
                      0x7a, 4, CREATED, WINDOW_TAIL));
 }
 
-static void test_histogram_without_observations(void **state)
+TEST(test_histogram_without_observations)
 {
     struct store *store = new_store();
     add(store, &window, NULL, NULL, NULL);
@@ -173,7 +173,7 @@ static void test_histogram_without_observations(void **state)
 }
 
 /* A first bucket below 1, whose index is negative, and a schema that fell. */
-static void test_spans(void **state)
+TEST(test_spans)
 {
     struct store *store = new_store();
     struct series *series = add(store, &window, NULL, NULL, NULL);
@@ -187,7 +187,7 @@ static void test_spans(void **state)
                             0x68, 2, 0x68, 0, 0x7a, 4, CREATED, WINDOW_TAIL));
 }
 
-static void test_no_room(void **state)
+TEST(test_no_room)
 {
     struct store *store = new_store();
     series_set_u64(add(store, &reads, NULL, "k", "v"), 3);
@@ -205,15 +205,4 @@ static void test_no_room(void **state)
     }
     snapshot_release(snapshot);
     store_free(store);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wire),      cmocka_unit_test(test_nested),
-        cmocka_unit_test(test_counter),   cmocka_unit_test(test_info),
-        cmocka_unit_test(test_histogram), cmocka_unit_test(test_histogram_without_observations),
-        cmocka_unit_test(test_spans),     cmocka_unit_test(test_no_room),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

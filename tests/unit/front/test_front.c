@@ -37,7 +37,7 @@ static int write_request(char *bytes, size_t size)
     return request_message_write(&message, bytes, size);
 }
 
-static void test_request(void **state)
+TEST(test_request)
 {
     static struct request_message out;
     char bytes[256];
@@ -57,7 +57,7 @@ static void test_request(void **state)
 }
 
 /* No part of a message is one, nor one with something behind it. */
-static void test_request_cut(void **state)
+TEST(test_request_cut)
 {
     static struct request_message out;
     char bytes[256];
@@ -73,7 +73,7 @@ static void test_request_cut(void **state)
     assert_int_equal(request_message_read(bytes, len, &out), -EBADMSG);
 }
 
-static void test_reply(void **state)
+TEST(test_reply)
 {
     struct reply_message out, message = {
                                   .id = UINT64_MAX,
@@ -99,7 +99,7 @@ static void test_reply(void **state)
     assert_int_equal(reply_message_read(bytes, (size_t)len, &out), -EBADMSG);
 }
 
-static void test_start(void **state)
+TEST(test_start)
 {
     static struct start_message out, message = {
                                          .max_requests = 40,
@@ -118,7 +118,7 @@ static void test_start(void **state)
 
 /* ---- the channel ---- */
 
-static void test_channel(void **state)
+TEST(test_channel)
 {
     int ends[2], fds[2], received[1];
     size_t n = 1;
@@ -161,7 +161,7 @@ static void test_channel(void **state)
 /* ---- counts ---- */
 
 /* What a process of ours could not log is missed nowhere else. */
-static void test_lines_that_nobody_takes(void **state)
+TEST(test_lines_that_nobody_takes)
 {
     struct tally *tally = tally_new();
     struct log_limits limits;
@@ -209,7 +209,7 @@ static void see(void *context, size_t route, const char *format, int code, uint6
     *seen = (struct seen){seen->calls + 1, route, format, code, count};
 }
 
-static void test_tally(void **state)
+TEST(test_tally)
 {
     struct tally *tally = tally_new();
     struct seen seen = {0};
@@ -239,7 +239,7 @@ static void test_tally(void **state)
 
 /* ---- bodies ---- */
 
-static void test_body(void **state)
+TEST(test_body)
 {
     struct body_cache *cache;
     struct body *one, *two, *none = NULL;
@@ -323,7 +323,7 @@ static bool refused(int (*attempt)(void), bool confined)
     return WEXITSTATUS(status) == 1;
 }
 
-static void test_forbidden(void **state)
+TEST(test_forbidden)
 {
     static const struct {
         const char *what;
@@ -412,7 +412,7 @@ static bool reader_refused(int (*attempt)(void), int confined)
     return WEXITSTATUS(status) == 1;
 }
 
-static void test_reader(void **state)
+TEST(test_reader)
 {
     static const struct {
         const char *what;
@@ -462,7 +462,7 @@ static int try_files(void)
     return unlink(scratch()) == 0 ? 4 : 0;
 }
 
-static void test_files(void **state)
+TEST(test_files)
 {
     int status;
     if (!confine_supported())
@@ -478,22 +478,4 @@ static void test_files(void **state)
     if (WEXITSTATUS(status) == 77)
         skip(); /* a kernel without Landlock */
     assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_request),
-        cmocka_unit_test(test_request_cut),
-        cmocka_unit_test(test_reply),
-        cmocka_unit_test(test_start),
-        cmocka_unit_test(test_channel),
-        cmocka_unit_test(test_tally),
-        cmocka_unit_test(test_lines_that_nobody_takes),
-        cmocka_unit_test(test_body),
-        cmocka_unit_test(test_forbidden),
-        cmocka_unit_test(test_reader),
-        cmocka_unit_test(test_files),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 static const uint64_t second_ns = 1000000000;
 
-static void pressure_is_a_share_of_ten_seconds(void **state)
+TEST(pressure_is_a_share_of_ten_seconds)
 {
     static const struct {
         const char *text;
@@ -37,7 +37,7 @@ static void pressure_is_a_share_of_ten_seconds(void **state)
     }
 }
 
-static void steal_is_the_eighth_time(void **state)
+TEST(steal_is_the_eighth_time)
 {
     static const struct {
         const char *text;
@@ -69,7 +69,7 @@ static void write_pressure(struct fixture *tree, const char *cpu, const char *me
     fixture_write(tree, "proc/pressure/io", "some avg10=1.50 avg60=0.00\n");
 }
 
-static void it_is_read_every_few_seconds(void **state)
+TEST(it_is_read_every_few_seconds)
 {
     struct fixture tree;
     struct host host;
@@ -107,7 +107,7 @@ static void it_is_read_every_few_seconds(void **state)
 }
 
 /* Built without PSI, and with a /proc/stat of another kind of kernel. */
-static void what_the_kernel_does_not_say_is_not_known(void **state)
+TEST(what_the_kernel_does_not_say_is_not_known)
 {
     struct fixture tree;
     struct host host;
@@ -131,15 +131,4 @@ static void what_the_kernel_does_not_say_is_not_known(void **state)
     host_release(&host);
     assert_int_equal(fixture_open_fds(), fds);
     fixture_release(&tree);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pressure_is_a_share_of_ten_seconds),
-        cmocka_unit_test(steal_is_the_eighth_time),
-        cmocka_unit_test(it_is_read_every_few_seconds),
-        cmocka_unit_test(what_the_kernel_does_not_say_is_not_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

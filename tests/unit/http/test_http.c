@@ -14,7 +14,7 @@
 #include "tests/unit/support/http_rig.h"
 #include "tests/unit/support/unit.h"
 
-static void test_parse_listen(void **state)
+TEST(test_parse_listen)
 {
     static const struct {
         const char *text, *address;
@@ -42,7 +42,7 @@ static void test_parse_listen(void **state)
     assert_int_equal(http_parse_listen("abc:1", address, 4, &port), 0);
 }
 
-static void test_parse_unix(void **state)
+TEST(test_parse_unix)
 {
     char text[200] = "unix:/", address[64];
     uint16_t port;
@@ -90,7 +90,7 @@ static int open_unix(const char *words)
     return fd;
 }
 
-static void test_unix_is_for_its_user(void **state)
+TEST(test_unix_is_for_its_user)
 {
     struct stat st;
     make_directory();
@@ -105,7 +105,7 @@ static void test_unix_is_for_its_user(void **state)
     remove_directory();
 }
 
-static void test_unix_replaces_nothing_else(void **state)
+TEST(test_unix_replaces_nothing_else)
 {
     make_directory();
     assert_int_equal(close(creat(path, 0600)), 0);
@@ -132,7 +132,7 @@ static void test_unix_replaces_nothing_else(void **state)
     open_unix("No such file or directory");
 }
 
-static void test_unix_is_served(void **state)
+TEST(test_unix_is_served)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     char reply[512] = "";
@@ -155,7 +155,7 @@ static void test_unix_is_served(void **state)
     remove_directory();
 }
 
-static void test_get_and_head(void **state)
+TEST(test_get_and_head)
 {
     struct http_rig *f = http_rig_start((struct http_config){0});
     struct http_reply reply = http_ask(f->port, HTTP_GET("/metrics"));
@@ -190,7 +190,7 @@ static void test_get_and_head(void **state)
     http_rig_stop(f);
 }
 
-static void test_query(void **state)
+TEST(test_query)
 {
     struct http_rig *f = http_rig_start((struct http_config){0});
     static const char *const cases[][2] = {
@@ -208,7 +208,7 @@ static void test_query(void **state)
     http_rig_stop(f);
 }
 
-static void test_refusals(void **state)
+TEST(test_refusals)
 {
     struct http_rig *f = http_rig_start((struct http_config){0});
     static const struct {
@@ -273,7 +273,7 @@ static size_t talk(uint16_t port, const char *bytes, size_t n, char *out, size_t
 
 /* What a proxy could understand otherwise gets one answer, and the connection ends: nothing behind
  * it is taken for another request. */
-static void test_ambiguous(void **state)
+TEST(test_ambiguous)
 {
 #define BEHIND "GET /metrics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
 #define LENGTH(n) "Content-Length: " #n "\r\n"
@@ -313,7 +313,7 @@ static void test_ambiguous(void **state)
 
 /* Before 1.0, libmicrohttpd answers these itself, with its header twice; but that is the end, too.
  */
-static void test_a_length_that_is_none(void **state)
+TEST(test_a_length_that_is_none)
 {
     static const char *const lengths[] = {"x", "-1", "0x10", "99999999999999999999", "1 1", ""};
     struct http_rig *f = http_rig_start((struct http_config){0});
@@ -330,7 +330,7 @@ static void test_a_length_that_is_none(void **state)
     http_rig_stop(f);
 }
 
-static void test_many_arguments(void **state)
+TEST(test_many_arguments)
 {
     static const int counts[] = {64, 65, 900, 3000, 7000};
     struct http_rig *f = http_rig_start((struct http_config){.timeout_seconds = 600});
@@ -346,7 +346,7 @@ static void test_many_arguments(void **state)
     http_rig_stop(f);
 }
 
-static void test_too_long(void **state)
+TEST(test_too_long)
 {
     struct http_rig *f = http_rig_start((struct http_config){0});
     static char request[200000];
@@ -381,7 +381,7 @@ static void test_too_long(void **state)
 }
 
 /* Whatever bytes come, there is an answer or an end, and the next one is served. */
-static void test_garbage(void **state)
+TEST(test_garbage)
 {
     struct http_rig *f = http_rig_start((struct http_config){.timeout_seconds = 1});
     uint64_t random = 7;
@@ -427,7 +427,7 @@ static void count(void *context, const char *handler, const char *format, int co
         c->landing_405 += n;
 }
 
-static void test_request_counts(void **state)
+TEST(test_request_counts)
 {
     struct http_rig *f = http_rig_start((struct http_config){0});
     for (int i = 0; i < 3; i++) {
@@ -446,7 +446,7 @@ static void test_request_counts(void **state)
     http_rig_stop(f);
 }
 
-static void test_start_errors(void **state)
+TEST(test_start_errors)
 {
     struct http_rig *f = http_rig_start((struct http_config){0});
     char taken[32], error[256];
@@ -474,7 +474,7 @@ static void test_start_errors(void **state)
     http_rig_stop(f);
 }
 
-static void test_two_listeners(void **state)
+TEST(test_two_listeners)
 {
     struct http_rig f = {0};
     char error[256];
@@ -514,7 +514,7 @@ static void inherited_child(int listening, int report)
     _exit(err ? 1 : 0);
 }
 
-static void test_systemd_socket(void **state)
+TEST(test_systemd_socket)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t len = sizeof address;
@@ -571,7 +571,7 @@ static void break_the_library(int words)
     _exit(0);
 }
 
-static void test_the_library_gives_up(void **state)
+TEST(test_the_library_gives_up)
 {
     int words[2], status;
     char text[512] = "";
@@ -593,7 +593,7 @@ static void test_the_library_gives_up(void **state)
 }
 
 /* A signal to the process must find the thread that waits for it. */
-static void test_signals_are_not_taken(void **state)
+TEST(test_signals_are_not_taken)
 {
     struct http_rig *f = http_rig_start((struct http_config){0});
     sigset_t set, before;
@@ -606,30 +606,4 @@ static void test_signals_are_not_taken(void **state)
     assert_int_equal(sigtimedwait(&set, NULL, &none), SIGUSR1);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     http_rig_stop(f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse_listen),
-        cmocka_unit_test(test_parse_unix),
-        cmocka_unit_test(test_unix_is_for_its_user),
-        cmocka_unit_test(test_unix_replaces_nothing_else),
-        cmocka_unit_test(test_unix_is_served),
-        cmocka_unit_test(test_get_and_head),
-        cmocka_unit_test(test_query),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_ambiguous),
-        cmocka_unit_test(test_a_length_that_is_none),
-        cmocka_unit_test(test_many_arguments),
-        cmocka_unit_test(test_too_long),
-        cmocka_unit_test(test_garbage),
-        cmocka_unit_test(test_request_counts),
-        cmocka_unit_test(test_start_errors),
-        cmocka_unit_test(test_two_listeners),
-        cmocka_unit_test(test_systemd_socket),
-        cmocka_unit_test(test_signals_are_not_taken),
-        cmocka_unit_test(test_the_library_gives_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ static void hang_up(int *fds, size_t n)
 }
 
 /* A page that the kernel would take whole if it were let. */
-static void readers_that_never_read(void **state)
+TEST(readers_that_never_read)
 {
     struct http_rig *f =
         rig_with_body(1 << 20, (struct http_config){.timeout_seconds = 600, .max_requests = 40});
@@ -71,7 +71,7 @@ static void readers_that_never_read(void **state)
 }
 
 /* While a response goes out nothing more is read: what else the client says stays in the kernel. */
-static void talkers_that_never_listen(void **state)
+TEST(talkers_that_never_listen)
 {
     static const char chatter[65536];
     struct http_rig *f = rig_with_body(1 << 20, (struct http_config){.timeout_seconds = 600});
@@ -89,7 +89,7 @@ static void talkers_that_never_listen(void **state)
 
 /* Their response is whole for the server, which closes; what the kernel holds then belongs to no
  * process. */
-static void closed_connections_pin_nothing(void **state)
+TEST(closed_connections_pin_nothing)
 {
     static const char once[] = "GET /large HTTP/1.0\r\n\r\n";
     struct http_rig *f = rig_with_body(16000, (struct http_config){.timeout_seconds = 600});
@@ -107,7 +107,7 @@ static void closed_connections_pin_nothing(void **state)
 }
 
 /* Who takes its time, but does take it, gets all of a response behind which the server closes. */
-static void a_closed_connection_delivers_its_response(void **state)
+TEST(a_closed_connection_delivers_its_response)
 {
     static const char once[] = "GET /large HTTP/1.0\r\n\r\n";
     static char bytes[4096];
@@ -129,7 +129,7 @@ static void a_closed_connection_delivers_its_response(void **state)
 }
 
 /* Sixty slow readers at one address, forty places: a client at another address never waits. */
-static void slow_readers_leave_places_to_other_addresses(void **state)
+TEST(slow_readers_leave_places_to_other_addresses)
 {
     struct http_rig *f =
         rig_with_body(1 << 20, (struct http_config){.timeout_seconds = 600, .max_requests = 40});
@@ -157,7 +157,7 @@ static bool is_open(int fd)
 }
 
 /* Room is made at the cost of the address that has most. */
-static void a_crowd_closes_its_own_connections(void **state)
+TEST(a_crowd_closes_its_own_connections)
 {
     struct http_rig *f = rig_with_body(1, (struct http_config){.timeout_seconds = 600});
     int honest = http_dial(f->port);
@@ -177,7 +177,7 @@ static void a_crowd_closes_its_own_connections(void **state)
 }
 
 /* One address has a quarter of the connections. */
-static void an_address_has_a_share(void **state)
+TEST(an_address_has_a_share)
 {
     struct http_rig *f = rig_with_body(1, (struct http_config){.timeout_seconds = 600});
     for (int i = 0; i < 200; i++)
@@ -192,7 +192,7 @@ static void an_address_has_a_share(void **state)
 }
 
 /* The same where few descriptors leave the server few connections. */
-static void a_few_connections_are_enough(void **state)
+TEST(a_few_connections_are_enough)
 {
     for (unsigned limit = 8; limit <= 24; limit += 8) {
         struct http_rig *f = rig_with_body(
@@ -218,7 +218,7 @@ static struct peer peer_of_text(int family, const char *text)
     return peer_of((const struct sockaddr *)&six, sizeof six);
 }
 
-static void peers_are_told_apart(void **state)
+TEST(peers_are_told_apart)
 {
     static const struct {
         int family;
@@ -260,20 +260,4 @@ static void peers_are_told_apart(void **state)
     struct peer cut = peer_of((const struct sockaddr *)&loopback, sizeof loopback - 1);
     assert_true(cut.kind == PEER_UNKNOWN && !cut.local);
     assert_int_equal(peer_of((const struct sockaddr *)&loopback, 1).kind, PEER_UNKNOWN);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(peers_are_told_apart),
-        cmocka_unit_test(readers_that_never_read),
-        cmocka_unit_test(talkers_that_never_listen),
-        cmocka_unit_test(closed_connections_pin_nothing),
-        cmocka_unit_test(a_closed_connection_delivers_its_response),
-        cmocka_unit_test(slow_readers_leave_places_to_other_addresses),
-        cmocka_unit_test(a_crowd_closes_its_own_connections),
-        cmocka_unit_test(an_address_has_a_share),
-        cmocka_unit_test(a_few_connections_are_enough),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ static int open_descriptors(void)
 }
 
 /* Clients that connect and send nothing, or half a request, keep no other client out. */
-static void test_idle_connections(void **state)
+TEST(test_idle_connections)
 {
     enum { IDLE = 1000 };
     struct rlimit limit;
@@ -53,7 +53,7 @@ static void test_idle_connections(void **state)
 
 /* Another part of the process took the last descriptors: a waiting client is served once there are
  * some again. */
-static void test_out_of_descriptors(void **state)
+TEST(test_out_of_descriptors)
 {
     struct rlimit limit, low;
     getrlimit(RLIMIT_NOFILE, &limit);
@@ -92,7 +92,7 @@ static void test_out_of_descriptors(void **state)
     http_rig_stop(f);
 }
 
-static void test_too_many_requests(void **state)
+TEST(test_too_many_requests)
 {
     struct http_rig *f =
         http_rig_start((struct http_config){.max_requests = 2, .timeout_seconds = 600});
@@ -124,7 +124,7 @@ static void test_too_many_requests(void **state)
 }
 
 /* Those who hold all places and take their time lose them to the next. */
-static void test_slow_readers_lose_their_places(void **state)
+TEST(test_slow_readers_lose_their_places)
 {
     struct http_rig *f =
         http_rig_start((struct http_config){.max_requests = 2, .timeout_seconds = 600});
@@ -144,7 +144,7 @@ static void test_slow_readers_lose_their_places(void **state)
     http_rig_stop(f);
 }
 
-static void test_slow_readers(void **state)
+TEST(test_slow_readers)
 {
     struct http_rig *f = http_rig_start((struct http_config){.timeout_seconds = 600});
     enum { SLOW = 40 };
@@ -166,7 +166,7 @@ static void test_slow_readers(void **state)
 }
 
 /* Many readers of one page are no burden on memory: all of them are let finish. */
-static void test_shared_body(void **state)
+TEST(test_shared_body)
 {
     struct http_rig *f = http_rig_start((struct http_config){.timeout_seconds = 600});
     enum { READERS = 30 };
@@ -192,7 +192,7 @@ static void test_shared_body(void **state)
 }
 
 /* A reader that keeps taking a little, and so never is idle, is cut off too when its time is up. */
-static void test_trickling_reader(void **state)
+TEST(test_trickling_reader)
 {
     struct http_rig *f = http_rig_start((struct http_config){.timeout_seconds = 3});
     static char bytes[131072];
@@ -217,7 +217,7 @@ static void test_trickling_reader(void **state)
     http_rig_stop(f);
 }
 
-static void test_idle_timeout(void **state)
+TEST(test_idle_timeout)
 {
     struct http_rig *f = http_rig_start((struct http_config){.timeout_seconds = 3});
     int silent = http_dial(f->port), half = http_dial(f->port), used = http_dial(f->port);
@@ -232,7 +232,7 @@ static void test_idle_timeout(void **state)
 }
 
 /* Clients that leave early: no SIGPIPE, and every body comes back. */
-static void test_early_leavers(void **state)
+TEST(test_early_leavers)
 {
     struct http_rig *f = http_rig_start((struct http_config){0});
     for (int i = 0; i < 50; i++) {
@@ -252,7 +252,7 @@ static void test_early_leavers(void **state)
     http_rig_stop(f);
 }
 
-static void test_stop_with_open_connections(void **state)
+TEST(test_stop_with_open_connections)
 {
     struct http_rig *f = http_rig_start((struct http_config){.timeout_seconds = 600});
     int fds[30];
@@ -273,21 +273,4 @@ static void test_stop_with_open_connections(void **state)
     print_message("           stopped in %.1f ms\n", took * 1e3);
     for (int i = 0; i < 30; i++)
         http_assert_closed(fds[i]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_idle_connections),
-        cmocka_unit_test(test_out_of_descriptors),
-        cmocka_unit_test(test_too_many_requests),
-        cmocka_unit_test(test_slow_readers_lose_their_places),
-        cmocka_unit_test(test_slow_readers),
-        cmocka_unit_test(test_shared_body),
-        cmocka_unit_test(test_trickling_reader),
-        cmocka_unit_test(test_idle_timeout),
-        cmocka_unit_test(test_early_leavers),
-        cmocka_unit_test(test_stop_with_open_connections),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

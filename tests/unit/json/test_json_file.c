@@ -4,7 +4,7 @@
 #include "exporter/json/file.h"
 #include "tests/unit/support/unit.h"
 
-static void what_is_no_json_is_refused_by_its_line(void **state)
+TEST(what_is_no_json_is_refused_by_its_line)
 {
     static const struct {
         const char *text, *error; /* NULL: it is JSON */
@@ -31,7 +31,7 @@ static void what_is_no_json_is_refused_by_its_line(void **state)
     }
 }
 
-static void a_key_is_found_by_its_line(void **state)
+TEST(a_key_is_found_by_its_line)
 {
     static const char text[] = "{\"a\":{\n\"bc\":1,\n\"b\":\"c\"},\n\"\\u0064\":1,\"e\"";
     assert_int_equal(json_file_line(text, strlen(text), "a"), 1);
@@ -62,7 +62,7 @@ static void put(const char *path, const char *text)
     fclose(file);
 }
 
-static void a_file_is_read_whole_and_errors_name_it(void **state)
+TEST(a_file_is_read_whole_and_errors_name_it)
 {
     char path[] = "/tmp/json_file.XXXXXX", error[256] = "", expected[256];
     size_t len = 0;
@@ -97,7 +97,7 @@ static void a_file_is_read_whole_and_errors_name_it(void **state)
     assert_string_equal(error, "/: Is a directory");
 }
 
-static void larger_texts_are_refused(void **state)
+TEST(larger_texts_are_refused)
 {
     char error[64];
     char *text = malloc(JSON_FILE_MAX_BYTES + 1);
@@ -111,15 +111,4 @@ static void larger_texts_are_refused(void **state)
                      -EINVAL);
     assert_string_equal(error, "larger than 1 MiB");
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_no_json_is_refused_by_its_line),
-        cmocka_unit_test(a_key_is_found_by_its_line),
-        cmocka_unit_test(a_file_is_read_whole_and_errors_name_it),
-        cmocka_unit_test(larger_texts_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

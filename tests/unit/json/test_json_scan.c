@@ -15,7 +15,7 @@ static int skip_all(const char *text, size_t len, const char **why)
 }
 
 /* jansson is the judge of what is JSON. */
-static void as_jansson_says(void **state)
+TEST(as_jansson_says)
 {
     static const char *const texts[] = {
         "{}", "[]", "null", "true", "false", "0", "-0", "-1.5e-7", "1E+9", "10", "\"\"", " [ ] ",
@@ -44,7 +44,7 @@ static void as_jansson_says(void **state)
     }
 }
 
-static void strings_are_decoded(void **state)
+TEST(strings_are_decoded)
 {
     static const char *const texts[] = {"\"\"", "\"caf\xc3\xa9\"",
                                         "\"\\u00e9\\u20ac\\ud83d\\ude00\\u007f\\u07ff\\u0800\"",
@@ -72,7 +72,7 @@ static void strings_are_decoded(void **state)
     }
 }
 
-static void members_and_elements(void **state)
+TEST(members_and_elements)
 {
     static const char text[] = "{\"a\":[1,{\"x\":[]},\"s\"],\"b\":{},\"c\":-7.5}";
     struct json_scan scan;
@@ -100,7 +100,7 @@ static void members_and_elements(void **state)
     assert_int_equal(json_scan_finish(&scan, &why, &where), 0);
 }
 
-static void the_first_error_stays(void **state)
+TEST(the_first_error_stays)
 {
     struct json_scan scan;
     struct json_span name;
@@ -118,7 +118,7 @@ static void the_first_error_stays(void **state)
     assert_int_equal(where, 1);
 }
 
-static void depth_is_bounded(void **state)
+TEST(depth_is_bounded)
 {
     char text[2 * JSON_SCAN_DEPTH + 2];
     const char *why = NULL;
@@ -129,14 +129,4 @@ static void depth_is_bounded(void **state)
     memset(text + JSON_SCAN_DEPTH + 1, ']', JSON_SCAN_DEPTH + 1);
     assert_int_equal(skip_all(text, sizeof text, &why), -EINVAL);
     assert_string_equal(why, "it is nested too deep");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_jansson_says),      cmocka_unit_test(strings_are_decoded),
-        cmocka_unit_test(members_and_elements), cmocka_unit_test(the_first_error_stays),
-        cmocka_unit_test(depth_is_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

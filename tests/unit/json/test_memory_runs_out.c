@@ -56,7 +56,7 @@ static void check(int (*load)(const char *, char *, size_t), const char *text)
     unlink(path);
 }
 
-static void no_file_is_called_wrong(void **state)
+TEST(no_file_is_called_wrong)
 {
     if (!malloc_fail(0))
         skip();
@@ -70,10 +70,4 @@ static void no_file_is_called_wrong(void **state)
           "1000000000}\n"
           "{\"container\":{\"key\":\"c1\",\"cgroup\":\"/c1\",\"id\":\"\"}}\n"
           "{\"tick\":1,\"mono_ns\":1000000000,\"wall_ns\":1790000000000000000}\n");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_file_is_called_wrong)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,7 +53,7 @@ static void assert_why(const struct live_container *c, enum blame blame, const c
     assert_string_equal(room, sentence);
 }
 
-static void each_cause(void **state)
+TEST_WITH(each_cause, setup, NULL)
 {
     struct live_container *c = loses(add("a"), LOSS_OWN_QUOTA, 0.8);
     c->lost.quota_cpus = 0.2;
@@ -113,7 +113,7 @@ static void each_cause(void **state)
 }
 
 /* Without counters, a node whose memory is slow is slow for whoever computes there. */
-static void slow_memory(void **state)
+TEST_WITH(slow_memory, setup, NULL)
 {
     struct live_container *a = add("a"), *b = add("b");
     domain.cause = LIVE_CAUSE_UNKNOWN;
@@ -138,7 +138,7 @@ static void slow_memory(void **state)
 }
 
 /* Sorting finds them, and each is another's. */
-static void who_is_named(void **state)
+TEST_WITH(who_is_named, setup, NULL)
 {
     domain.cause = LIVE_CAUSE_NAMED;
     add("a");
@@ -156,7 +156,7 @@ static void who_is_named(void **state)
 }
 
 /* What is known to cost comes before what is not; otherwise what costs more. */
-static void two_at_once(void **state)
+TEST_WITH(two_at_once, setup, NULL)
 {
     struct live_container *a = loses(add("a"), LOSS_OWN_QUOTA, 0.2);
     domain.cause = LIVE_CAUSE_UNKNOWN;
@@ -174,7 +174,7 @@ static void two_at_once(void **state)
     assert_true(fabs(live_lost_sum(a) - 0.5) < 1e-9);
 }
 
-static void not_known(void **state)
+TEST_WITH(not_known, setup, NULL)
 {
     struct live_container *a = add("a");
     a->lost.judged = false;
@@ -189,7 +189,7 @@ static void not_known(void **state)
 }
 
 /* More tasks than CPUs are a batch job's wish, nobody's trouble. */
-static void the_costliest(void **state)
+TEST_WITH(the_costliest, setup, NULL)
 {
     assert_null(live_costliest(&view));
     loses(add("batch"), LOSS_ITSELF, 0.9);
@@ -199,7 +199,7 @@ static void the_costliest(void **state)
     assert_ptr_equal(live_costliest(&view), large);
 }
 
-static void as_a_table(void **state)
+TEST_WITH(as_a_table, setup, NULL)
 {
     struct textbuf out = TEXTBUF_INIT;
     add("calm");
@@ -213,15 +213,4 @@ static void as_a_table(void **state)
     assert_non_null(rows);
     assert_non_null(strstr(rows, "\ncalm        0.50    0 %  It waits for nothing"));
     textbuf_release(&out);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(each_cause, setup),   cmocka_unit_test_setup(slow_memory, setup),
-        cmocka_unit_test_setup(who_is_named, setup), cmocka_unit_test_setup(two_at_once, setup),
-        cmocka_unit_test_setup(not_known, setup),    cmocka_unit_test_setup(the_costliest, setup),
-        cmocka_unit_test_setup(as_a_table, setup),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ static void tick_at(struct fixture *f, double read, double limit)
     show(f);
 }
 
-static void nothing_is_known_before_the_first_tick(void **state)
+TEST_WITH(nothing_is_known_before_the_first_tick, setup, teardown)
 {
     struct fixture *f = *state;
     assert_int_equal(live_copy(f->live, &f->view), -ENODATA);
@@ -86,7 +86,7 @@ static void nothing_is_known_before_the_first_tick(void **state)
     assert_int_equal(live_reserve(NULL, 7), 0);
 }
 
-static void a_number_is_of_its_tick(void **state)
+TEST_WITH(a_number_is_of_its_tick, setup, teardown)
 {
     struct fixture *f = *state;
     begin(f);
@@ -110,7 +110,7 @@ static void a_number_is_of_its_tick(void **state)
     assert_null(f->view.containers[0].normal_basis);
 }
 
-static void what_other_memory_would_cost(void **state)
+TEST_WITH(what_other_memory_would_cost, setup, teardown)
 {
     struct fixture *f = *state;
     const struct live_elsewhere far = {1.16, 1.08, 1.1}, unknown = {.ratio = NAN};
@@ -136,7 +136,7 @@ static void what_other_memory_would_cost(void **state)
     assert_true(isnan(f->view.containers[1].elsewhere[0].ratio));
 }
 
-static void only_running_ones_with_names_are_shown(void **state)
+TEST_WITH(only_running_ones_with_names_are_shown, setup, teardown)
 {
     struct fixture *f = *state;
     f->n = 3;
@@ -149,7 +149,7 @@ static void only_running_ones_with_names_are_shown(void **state)
 }
 
 /* The next user of a slot has nothing of the one before. */
-static void a_slot_is_used_again(void **state)
+TEST_WITH(a_slot_is_used_again, setup, teardown)
 {
     struct fixture *f = *state;
     tick_at(f, 2e-7, 1e-7);
@@ -160,7 +160,7 @@ static void a_slot_is_used_again(void **state)
     assert_false(f->view.containers[0].waits);
 }
 
-static void it_waits_until_it_has_been_below_for_a_while(void **state)
+TEST_WITH(it_waits_until_it_has_been_below_for_a_while, setup, teardown)
 {
     struct fixture *f = *state;
     tick_at(f, 1e-7, 1e-7);
@@ -180,7 +180,7 @@ static void it_waits_until_it_has_been_below_for_a_while(void **state)
     assert_false(f->view.containers[0].waits);
 }
 
-static void the_strongest_suspicion_counts(void **state)
+TEST_WITH(the_strongest_suspicion_counts, setup, teardown)
 {
     struct fixture *f = *state;
     const struct container *c = &f->containers[0];
@@ -197,7 +197,7 @@ static void the_strongest_suspicion_counts(void **state)
 }
 
 /* Whatever tenants call it: what a page shows is what the labels show. */
-static void names_are_made_plain(void **state)
+TEST_WITH(names_are_made_plain, setup, teardown)
 {
     struct fixture *f = *state;
     char longest[400];
@@ -212,7 +212,7 @@ static void names_are_made_plain(void **state)
     assert_int_equal(strlen(f->view.containers[0].pod), sizeof f->view.containers[0].pod - 1);
 }
 
-static void the_history_ends_now(void **state)
+TEST_WITH(the_history_ends_now, setup, teardown)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 1000; i++) {
@@ -233,7 +233,7 @@ static void the_history_ends_now(void **state)
 }
 
 /* A pause leaves a gap, and what is old is not the present. */
-static void a_gap_is_a_gap(void **state)
+TEST_WITH(a_gap_is_a_gap, setup, teardown)
 {
     struct fixture *f = *state;
     begin(f);
@@ -253,7 +253,7 @@ static void a_gap_is_a_gap(void **state)
         assert_true(isnan(f->view.domains[0].history[i]));
 }
 
-static void domains_come_by_number_and_are_bounded(void **state)
+TEST_WITH(domains_come_by_number_and_are_bounded, setup, teardown)
 {
     struct fixture *f = *state;
     begin(f);
@@ -267,7 +267,7 @@ static void domains_come_by_number_and_are_bounded(void **state)
     assert_int_equal(f->view.domains[LIVE_DOMAINS - 1].cause, LIVE_CAUSE_NAMED);
 }
 
-static void the_host_is_known_once_somebody_looks_at_it(void **state)
+TEST_WITH(the_host_is_known_once_somebody_looks_at_it, setup, teardown)
 {
     struct fixture *f = *state;
     const struct live_host host = {.cpu_pressure = 0.1, .steal = NAN};
@@ -282,7 +282,7 @@ static void the_host_is_known_once_somebody_looks_at_it(void **state)
 }
 
 /* Only a node's own CPUs' reads are its history. */
-static void paths_come_by_number_and_are_bounded(void **state)
+TEST_WITH(paths_come_by_number_and_are_bounded, setup, teardown)
 {
     struct fixture *f = *state;
     begin(f);
@@ -310,7 +310,7 @@ static void paths_come_by_number_and_are_bounded(void **state)
     assert_true(isnan(f->view.paths[0].latency_seconds));
 }
 
-static void a_steady_tick_allocates_nothing(void **state)
+TEST_WITH(a_steady_tick_allocates_nothing, setup, teardown)
 {
     struct fixture *f = *state;
     if (!malloc_count_works())
@@ -350,7 +350,7 @@ static uint8_t *saved(struct fixture *f, size_t *len)
     return bytes;
 }
 
-static void the_history_outlives_a_restart(void **state)
+TEST_WITH(the_history_outlives_a_restart, setup, teardown)
 {
     struct fixture *f = *state;
     for (int i = 0; i < 10; i++) {
@@ -390,7 +390,7 @@ static void the_history_outlives_a_restart(void **state)
     free(bytes);
 }
 
-static void who_waits_has_waited_since_before_a_restart(void **state)
+TEST_WITH(who_waits_has_waited_since_before_a_restart, setup, teardown)
 {
     struct fixture *f = *state;
     f->n = 2;
@@ -429,7 +429,7 @@ static void tell(void *context, const struct live_incident *incident)
     told->last[incident->kind] = *incident;
 }
 
-static void what_is_not_well_is_told_one_by_one(void **state)
+TEST_WITH(what_is_not_well_is_told_one_by_one, setup, teardown)
 {
     struct fixture *f = *state;
     struct live_lost lost = {.told = true, .judged = true, .cause = LOSS_OWN_QUOTA};
@@ -461,30 +461,4 @@ static void what_is_not_well_is_told_one_by_one(void **state)
     assert_int_equal(told.last[LIVE_INCIDENT_LOSES].id, LOSS_OWN_QUOTA);
     assert_int_equal(told.last[LIVE_INCIDENT_UNNAMED].tag, 0);
     assert_int_equal(told.last[LIVE_INCIDENT_UNNAMED].id, 3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        T(what_is_not_well_is_told_one_by_one),
-        T(nothing_is_known_before_the_first_tick),
-        T(a_number_is_of_its_tick),
-        T(what_other_memory_would_cost),
-        T(what_other_memory_would_cost),
-        T(only_running_ones_with_names_are_shown),
-        T(a_slot_is_used_again),
-        T(it_waits_until_it_has_been_below_for_a_while),
-        T(the_strongest_suspicion_counts),
-        T(names_are_made_plain),
-        T(the_history_ends_now),
-        T(a_gap_is_a_gap),
-        T(the_history_outlives_a_restart),
-        T(who_waits_has_waited_since_before_a_restart),
-        T(domains_come_by_number_and_are_bounded),
-        T(the_host_is_known_once_somebody_looks_at_it),
-        T(paths_come_by_number_and_are_bounded),
-        T(a_steady_tick_allocates_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

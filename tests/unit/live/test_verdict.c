@@ -87,7 +87,7 @@ static void expect(enum live_mood mood, const char *words)
     expect_for(true, mood, words);
 }
 
-static void victims_and_the_one_who_makes_them_wait(void **state)
+TEST_WITH(victims_and_the_one_who_makes_them_wait, setup, NULL)
 {
     add_reader("web", 100, 100);
     add_cause("report", LIVE_NAMED);
@@ -103,7 +103,7 @@ static void victims_and_the_one_who_makes_them_wait(void **state)
     expect_for(false, LIVE_TROUBLE, words); /* as /metrics has it */
 }
 
-static void one_victim_and_a_group(void **state)
+TEST_WITH(one_victim_and_a_group, setup, NULL)
 {
     add_victim("cart", 130, 5);
     add_cause("b", LIVE_IN_GROUP);
@@ -116,7 +116,7 @@ static void one_victim_and_a_group(void **state)
 }
 
 /* How sure it is, and why one coincidence is not worth more here. */
-static void a_suspicion_has_odds(void **state)
+TEST_WITH(a_suspicion_has_odds, setup, NULL)
 {
     add_cause("report", LIVE_SUSPECTED)->probability = 0.9;
     add_domain(0, 118, 91, LIVE_CAUSE_SUSPECTED);
@@ -128,7 +128,7 @@ static void a_suspicion_has_odds(void **state)
            "itself.");
 }
 
-static void a_suspicion_is_not_for_everybody(void **state)
+TEST_WITH(a_suspicion_is_not_for_everybody, setup, NULL)
 {
     add_cause("report", LIVE_SUSPECTED);
     add_domain(0, 118, 91, LIVE_CAUSE_SUSPECTED);
@@ -143,7 +143,7 @@ static void a_suspicion_is_not_for_everybody(void **state)
                "asks from this machine.");
 }
 
-static void the_cause_is_not_known(void **state)
+TEST_WITH(the_cause_is_not_known, setup, NULL)
 {
     add_victim("cart", 130, 7200);
     add_domain(0, 118, 91, LIVE_CAUSE_UNKNOWN);
@@ -158,7 +158,7 @@ static void the_cause_is_not_known(void **state)
                          "it; 20 ns of it go with what is not monitored, or hardly varies.");
 }
 
-static void all_is_calm(void **state)
+TEST_WITH(all_is_calm, setup, NULL)
 {
     add_reader("web", 100, 100);
     add_reader("cart", 100, 100);
@@ -170,7 +170,7 @@ static void all_is_calm(void **state)
 }
 
 /* One normal is no verdict on all: below half of them it is not known. */
-static void of_some_the_normal_is_not_known(void **state)
+TEST_WITH(of_some_the_normal_is_not_known, setup, NULL)
 {
     add_reader("a", 100, 100);
     add_reader("b", 100, NAN);
@@ -186,7 +186,7 @@ static void of_some_the_normal_is_not_known(void **state)
 }
 
 /* By the cache, not by memory: the alert fires, and nothing is calm. */
-static void slowed_down_without_waiting(void **state)
+TEST_WITH(slowed_down_without_waiting, setup, NULL)
 {
     add_reader("a", 100, 100)->number[LIVE_SLOWDOWN_RATIO] = 1.5;
     add_domain(0, 91, 91, LIVE_CAUSE_CALM);
@@ -211,7 +211,7 @@ static void slowed_down_without_waiting(void **state)
 }
 
 /* It may make memory slow by what is not counted, or where nothing is. */
-static void a_cause_that_reads_little(void **state)
+TEST_WITH(a_cause_that_reads_little, setup, NULL)
 {
     add_cause("writer", LIVE_NAMED)->number[LIVE_READS_PER_SECOND] = 100;
     add_reader("a", 100, 100);
@@ -227,7 +227,7 @@ static void a_cause_that_reads_little(void **state)
 }
 
 /* Some are slow by nature, and who knows them says so. */
-static void slowed_down_by_a_limit_of_its_own(void **state)
+TEST_WITH(slowed_down_by_a_limit_of_its_own, setup, NULL)
 {
     struct live_container *patient = add_reader("patient", 100, 100);
     struct live_container *touchy = add_reader("touchy", 100, 100);
@@ -244,7 +244,7 @@ static void slowed_down_by_a_limit_of_its_own(void **state)
 }
 
 /* Since a time that the clock of the wall has not reached yet. */
-static void a_clock_that_was_set_back_is_no_duration(void **state)
+TEST_WITH(a_clock_that_was_set_back_is_no_duration, setup, NULL)
 {
     add_victim("cart", 130, 60);
     view.tick.wall_ns = now_ns - 3600 * second_ns;
@@ -256,7 +256,7 @@ static void a_clock_that_was_set_back_is_no_duration(void **state)
     assert_true(isnan(live_waits_seconds(&view, &containers[0])));
 }
 
-static void without_counters(void **state)
+TEST_WITH(without_counters, setup, NULL)
 {
     add("web");
     add_domain(0, 91, 91, LIVE_CAUSE_CALM);
@@ -267,7 +267,7 @@ static void without_counters(void **state)
         "fast as in the last hour.");
 }
 
-static void too_early(void **state)
+TEST_WITH(too_early, setup, NULL)
 {
     add("web")->number[LIVE_READS_PER_SECOND] = 5;
     add_domain(0, 91, NAN, LIVE_CAUSE_LEARNING);
@@ -277,7 +277,7 @@ static void too_early(void **state)
            "it slow, is known after a minute.");
 }
 
-static void nothing_is_measured(void **state)
+TEST_WITH(nothing_is_measured, setup, NULL)
 {
     expect(LIVE_UNKNOWN,
            "There are no containers here. How long a read of memory takes is not measured now.");
@@ -286,7 +286,7 @@ static void nothing_is_measured(void **state)
            "There are no containers here. How long a read of memory takes is not measured now.");
 }
 
-static void nobody_looks(void **state)
+TEST_WITH(nobody_looks, setup, NULL)
 {
     add_domain(3, 91, NAN, LIVE_CAUSE_NOT_SOUGHT);
     expect(LIVE_UNKNOWN, "There are no containers here. A read of the memory of NUMA node 3 takes "
@@ -294,7 +294,7 @@ static void nobody_looks(void **state)
 }
 
 /* The one that most is known of; of equals the slowest. */
-static void of_several_nodes_the_worst(void **state)
+TEST_WITH(of_several_nodes_the_worst, setup, NULL)
 {
     add_domain(0, 200, 100, LIVE_CAUSE_CALM);
     add_domain(1, 118, 91, LIVE_CAUSE_UNKNOWN);
@@ -307,7 +307,7 @@ static void of_several_nodes_the_worst(void **state)
                          "off with it.");
 }
 
-static void of_many_the_first(void **state)
+TEST_WITH(of_many_the_first, setup, NULL)
 {
     for (int i = 0; i < 5; i++)
         add_victim((const char *[]){"a", "b", "c", "d", "e"}[i], 150 - i, 1);
@@ -317,7 +317,7 @@ static void of_many_the_first(void **state)
            "latency, for 1 s) and 2 more. How long a read of memory takes is not measured now.");
 }
 
-static void who_comes_first(void **state)
+TEST_WITH(who_comes_first, setup, NULL)
 {
     add("z-nothing");
     add("busy")->number[LIVE_CPUS] = 2;
@@ -337,7 +337,7 @@ static void who_comes_first(void **state)
     assert_true(isnan(live_all_reads(&view)));
 }
 
-static void durations(void **state)
+TEST_WITH(durations, setup, NULL)
 {
     static const struct {
         double seconds;
@@ -351,31 +351,4 @@ static void durations(void **state)
         assert_string_equal(out.data, cases[i].words);
         textbuf_release(&out);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup(name, setup)
-        T(victims_and_the_one_who_makes_them_wait),
-        T(one_victim_and_a_group),
-        T(a_suspicion_has_odds),
-        T(a_suspicion_is_not_for_everybody),
-        T(the_cause_is_not_known),
-        T(all_is_calm),
-        T(of_some_the_normal_is_not_known),
-        T(slowed_down_without_waiting),
-        T(slowed_down_by_a_limit_of_its_own),
-        T(a_cause_that_reads_little),
-        T(a_clock_that_was_set_back_is_no_duration),
-        T(without_counters),
-        T(too_early),
-        T(nothing_is_measured),
-        T(nobody_looks),
-        T(of_several_nodes_the_worst),
-        T(of_many_the_first),
-        T(who_comes_first),
-        T(durations),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,7 +81,7 @@ static void assert_row(const struct place *p, size_t i, int node, uint64_t bytes
     assert_int_equal(row->count[0], bytes);
 }
 
-static void the_first_hierarchy_that_has_it(void **state)
+TEST_WITH(the_first_hierarchy_that_has_it, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle;
@@ -110,7 +110,7 @@ static void the_first_hierarchy_that_has_it(void **state)
 }
 
 /* At once, then once in each half minute; containers not all in the same tick. */
-static void when_it_is_read(void **state)
+TEST_WITH(when_it_is_read, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle[2];
@@ -132,7 +132,7 @@ static void when_it_is_read(void **state)
     assert_true(readings[1] >= 4 && readings[1] <= 5);
 }
 
-static void nodes_come_online_and_files_break(void **state)
+TEST_WITH(nodes_come_online_and_files_break, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle;
@@ -156,7 +156,7 @@ static void earlier_borrower(void *borrower, size_t n)
     *(size_t *)borrower += n;
 }
 
-static void descriptors_are_given_back(void **state)
+TEST_WITH(descriptors_are_given_back, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle[4];
@@ -190,7 +190,7 @@ static void descriptors_are_given_back(void **state)
     assert_int_equal(memory_source_new(&config, &p->source), 0);
 }
 
-static void a_cgroup_that_is_gone(void **state)
+TEST_WITH(a_cgroup_that_is_gone, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle;
@@ -201,7 +201,7 @@ static void a_cgroup_that_is_gone(void **state)
     assert_int_equal(p->pool.lent, 0);
 }
 
-static void what_it_has(void **state)
+TEST_WITH(what_it_has, setup, teardown)
 {
     struct place *p = *state;
     const struct source_ops *ops = p->source->ops;
@@ -212,19 +212,4 @@ static void what_it_has(void **state)
     p->memory[0] = p->unified[0] = '\0';
     assert_false(ops->check(p->source, SCOPE_CGROUP, GROUP_PAGES, &p->why));
     assert_int_equal(p->why.reason, REASON_NO_DEVICE);
-}
-
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        T(the_first_hierarchy_that_has_it),
-        T(when_it_is_read),
-        T(nodes_come_online_and_files_break),
-        T(descriptors_are_given_back),
-        T(a_cgroup_that_is_gone),
-        T(what_it_has),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@ static int parse(const char *text, struct numa_stat *out)
     return numa_stat_parse(text, strlen(text), 4096, out);
 }
 
-static void v2_is_what_is_addressed_in_bytes(void **state)
+TEST(v2_is_what_is_addressed_in_bytes)
 {
     struct numa_stat got;
     assert_int_equal(parse("anon N0=104857600 N1=4096\n"
@@ -23,7 +23,7 @@ static void v2_is_what_is_addressed_in_bytes(void **state)
     assert_int_equal(got.bytes[1], 4096 + 7);
 }
 
-static void v1_is_the_sum_over_the_children_in_pages(void **state)
+TEST(v1_is_the_sum_over_the_children_in_pages)
 {
     struct numa_stat got;
     assert_int_equal(parse("total=44 N0=40 N2=4\nfile=4 N0=4 N2=0\nanon=40 N0=36 N2=4\n"
@@ -39,7 +39,7 @@ static void v1_is_the_sum_over_the_children_in_pages(void **state)
     assert_int_equal(got.bytes[0], 40 * 4096);
 }
 
-static void a_line_without_its_end_does_not_count(void **state)
+TEST(a_line_without_its_end_does_not_count)
 {
     struct numa_stat got;
     assert_int_equal(parse("anon N0=1\nfile_mapped N0=2", &got), 0);
@@ -47,7 +47,7 @@ static void a_line_without_its_end_does_not_count(void **state)
     assert_int_equal(parse("anon N0=1", &got), -ENODATA);
 }
 
-static void nodes_without_a_place_are_left_out(void **state)
+TEST(nodes_without_a_place_are_left_out)
 {
     struct numa_stat got;
     assert_int_equal(parse("anon N63=3 N64=5 N18446744073709551615=5\n", &got), 0);
@@ -55,7 +55,7 @@ static void nodes_without_a_place_are_left_out(void **state)
     assert_int_equal(got.bytes[63], 3);
 }
 
-static void what_no_kernel_writes_is_refused(void **state)
+TEST(what_no_kernel_writes_is_refused)
 {
     static const struct {
         const char *text;
@@ -84,16 +84,4 @@ static void what_no_kernel_writes_is_refused(void **state)
             fail_msg("%s", rows[i].text);
         assert_memory_equal(&got, &before, sizeof got);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(v2_is_what_is_addressed_in_bytes),
-        cmocka_unit_test(v1_is_the_sum_over_the_children_in_pages),
-        cmocka_unit_test(a_line_without_its_end_does_not_count),
-        cmocka_unit_test(nodes_without_a_place_are_left_out),
-        cmocka_unit_test(what_no_kernel_writes_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,7 @@ static size_t collector_index(const char *name)
     return 0;
 }
 
-static void test_defaults(void **state)
+TEST(test_defaults)
 {
     struct options o = good(NULL, NULL);
     assert_int_equal(o.n_listen, 1);
@@ -101,7 +101,7 @@ static void test_defaults(void **state)
     assert_int_equal(o.log_format, LOG_FORMAT_LOGFMT);
 }
 
-static void test_no_arguments_at_all(void **state)
+TEST(test_no_arguments_at_all)
 {
     struct options options;
     char error[64];
@@ -109,7 +109,7 @@ static void test_no_arguments_at_all(void **state)
     assert_int_equal(options.containers_max, 4096);
 }
 
-static void test_booleans(void **state)
+TEST(test_booleans)
 {
     static const struct {
         const char *name;
@@ -153,7 +153,7 @@ static struct options both(const char *flag, const char *value)
     return apart;
 }
 
-static void test_texts(void **state)
+TEST(test_texts)
 {
     assert_string_equal(both("--path.procfs", "/host/proc").procfs, "/host/proc");
     assert_string_equal(both("--path.sysfs", "/host/sys").sysfs, "/host/sys");
@@ -171,7 +171,7 @@ static void test_texts(void **state)
     assert_string_equal(good("--events.file", "-").events_file, "-");
 }
 
-static void test_numbers(void **state)
+TEST(test_numbers)
 {
     assert_int_equal(both("--web.max-requests", "0").max_requests, 0);
     assert_int_equal(both("--web.max-requests", "100000").max_requests, 100000);
@@ -186,7 +186,7 @@ static void test_numbers(void **state)
     assert_true(number(&o, "collector.core_latency.threshold-factor") == 1.5);
 }
 
-static void test_choices(void **state)
+TEST(test_choices)
 {
     assert_int_equal(both("--containers.names", "auto").names, NAMES_AUTO);
     assert_int_equal(both("--containers.names", "runtime").names, NAMES_RUNTIME);
@@ -211,7 +211,7 @@ static void test_choices(void **state)
     assert_false(is_set(&o, histogram + 2));
 }
 
-static void test_listen(void **state)
+TEST(test_listen)
 {
     struct options o = good("--web.listen-address=127.0.0.1:0", NULL);
     assert_int_equal(o.n_listen, 1); /* the default is gone */
@@ -235,14 +235,14 @@ static void test_listen(void **state)
     assert_string_equal(error, "--web.listen-address: given more than 16 times");
 }
 
-static void test_last_wins(void **state)
+TEST(test_last_wins)
 {
     assert_int_equal(good("--containers.max=3", "--containers.max=4").containers_max, 4);
     assert_string_equal(good("--events.file=a", "--events.file=b").events_file, "b");
     assert_int_equal(good("--source=replay", "--source=perf").source, SOURCE_PERF);
 }
 
-static void test_collectors(void **state)
+TEST(test_collectors)
 {
     for (size_t i = 0; collector_table[i]; i++) {
         char on[64], off[64];
@@ -259,7 +259,7 @@ static void test_collectors(void **state)
                      SWITCH_OFF);
 }
 
-static void test_source_and_replay(void **state)
+TEST(test_source_and_replay)
 {
     struct options o = good("--source.replay.file=f", NULL);
     assert_int_equal(o.source, SOURCE_REPLAY);
@@ -418,7 +418,7 @@ static const struct {
     {"--log.format=xml", NULL, "--log.format: \"xml\" is not one of logfmt, json"},
 };
 
-static void test_errors(void **state)
+TEST(test_errors)
 {
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
         struct options untouched, options;
@@ -433,7 +433,7 @@ static void test_errors(void **state)
     }
 }
 
-static void test_options_of_collectors(void **state)
+TEST(test_options_of_collectors)
 {
     const char *period = "--collector.pebs_nvmm.period", *loads = "collector.pebs_nvmm.loads";
     struct options o = good(NULL, NULL);
@@ -453,7 +453,7 @@ static void test_options_of_collectors(void **state)
     assert_true(number(&o, "collector.imc_rpq.cas-latency") == 1.43e-8);
 }
 
-static void test_messages_are_one_line(void **state)
+TEST(test_messages_are_one_line)
 {
     char text[4000];
     memset(text, '\n', sizeof text - 1);
@@ -489,7 +489,7 @@ static void test_messages_are_one_line(void **state)
     assert_string_equal(small, "unknown f");
 }
 
-static void test_durations(void **state)
+TEST(test_durations)
 {
     static const struct {
         const char *text;
@@ -559,7 +559,7 @@ static void collect_name(void *context, const char *name)
     strcpy(names->at[names->n++], name);
 }
 
-static void test_tiers(void **state)
+TEST(test_tiers)
 {
     const char *const four[] = {
         "--collector.placement.tier=cxl=250ns", "--collector.placement.tier=node=174.5ns",
@@ -580,7 +580,7 @@ static void test_tiers(void **state)
     assert_string_equal(error, "--collector.placement.tier: given more than 4 times");
 }
 
-static void test_table(void **state)
+TEST(test_table)
 {
     static struct names names;
     flag_each_spelling(collect_name, &names);
@@ -602,7 +602,7 @@ static void test_table(void **state)
 }
 
 /* Found by what is switched on, and within the room that a collector has. */
-static void test_flags_of_collectors(void **state)
+TEST(test_flags_of_collectors)
 {
     struct flag_walk walk = {0};
     const struct option_flag *flag;
@@ -620,7 +620,7 @@ static void test_flags_of_collectors(void **state)
     assert_true(n > 0);
 }
 
-static void test_help(void **state)
+TEST(test_help)
 {
     char *text = NULL;
     size_t len = 0;
@@ -647,29 +647,4 @@ static void test_help(void **state)
         line += width + (line[width] == '\n');
     }
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_no_arguments_at_all),
-        cmocka_unit_test(test_booleans),
-        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_choices),
-        cmocka_unit_test(test_listen),
-        cmocka_unit_test(test_last_wins),
-        cmocka_unit_test(test_collectors),
-        cmocka_unit_test(test_source_and_replay),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_options_of_collectors),
-        cmocka_unit_test(test_messages_are_one_line),
-        cmocka_unit_test(test_durations),
-        cmocka_unit_test(test_tiers),
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_flags_of_collectors),
-        cmocka_unit_test(test_help),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

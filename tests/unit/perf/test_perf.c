@@ -9,7 +9,7 @@
 #include "tests/unit/support/perf_fixture.h"
 #include "tests/unit/support/unit.h"
 
-static void test_counts_per_cpu(void **state)
+TEST_WITH(test_counts_per_cpu, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_reading out;
@@ -41,7 +41,7 @@ static void test_counts_per_cpu(void **state)
 }
 
 /* Nothing counts before the group is whole, and no event asks for what needs privilege. */
-static void test_attributes(void **state)
+TEST_WITH(test_attributes, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     uint64_t inode;
@@ -66,7 +66,7 @@ static void test_attributes(void **state)
 
 /* What is sampled in user mode of the host only is counted so as well: the one is to be a share of
  * the other. */
-static void test_sampled_groups_count_user_mode(void **state)
+TEST_WITH(test_sampled_groups_count_user_mode, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     static const enum group sampled[] = {GROUP_STORES, GROUP_LOADS};
@@ -86,7 +86,7 @@ static void test_sampled_groups_count_user_mode(void **state)
     assert_int_equal(n, 4);
 }
 
-static void test_steady_read_allocates_nothing(void **state)
+TEST_WITH(test_steady_read_allocates_nothing, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_reading out;
@@ -106,7 +106,7 @@ static void test_steady_read_allocates_nothing(void **state)
 }
 
 /* Handles are found again in any order of closing, by themselves and by what is done to all. */
-static void test_handles(void **state)
+TEST_WITH(test_handles, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     const struct source_ops *ops;
@@ -141,7 +141,7 @@ static void test_handles(void **state)
 }
 
 /* Opening events takes a context, not the source of the kernel's counters. */
-static void test_a_context_opens_events(void **state)
+TEST_WITH(test_a_context_opens_events, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_context context = {.fs = &fixture->tree.fs,
@@ -165,7 +165,7 @@ static void test_a_context_opens_events(void **state)
     encoded_event_release(&loads);
 }
 
-static void test_missing_hardware(void **state)
+TEST_WITH(test_missing_hardware, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct verdict why;
@@ -202,7 +202,7 @@ static void test_missing_hardware(void **state)
 }
 
 /* Counting oneself may be allowed where counting containers is not. */
-static void test_permission(void **state)
+TEST_WITH(test_permission, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct verdict why;
@@ -222,7 +222,7 @@ static void test_permission(void **state)
 }
 
 /* The kernel refuses before it looks for the PMU, which many virtual machines do not have. */
-static void test_permission_for_what_is_not_there(void **state)
+TEST_WITH(test_permission_for_what_is_not_there, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct verdict why;
@@ -260,7 +260,7 @@ static void test_permission_for_what_is_not_there(void **state)
     assert_int_equal(why.reason, REASON_NO_PERMISSION);
 }
 
-static void test_cgroup_refusals(void **state)
+TEST_WITH(test_cgroup_refusals, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct verdict why;
@@ -287,7 +287,7 @@ static void test_cgroup_refusals(void **state)
     close(fd);
 }
 
-static void test_fd_exhaustion_leaves_nothing(void **state)
+TEST_WITH(test_fd_exhaustion_leaves_nothing, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct verdict why;
@@ -317,7 +317,7 @@ static void test_fd_exhaustion_leaves_nothing(void **state)
     close(fd);
 }
 
-static void test_out_of_memory(void **state)
+TEST_WITH(test_out_of_memory, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct verdict why;
@@ -344,7 +344,7 @@ static void test_out_of_memory(void **state)
     close(fd);
 }
 
-static void test_fd_budget(void **state)
+TEST_WITH(test_fd_budget, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct verdict why;
@@ -364,7 +364,7 @@ static void test_fd_budget(void **state)
     close(fd);
 }
 
-static void test_exhaustion_at_check_is_not_final(void **state)
+TEST_WITH(test_exhaustion_at_check_is_not_final, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct verdict why;
@@ -377,7 +377,7 @@ static void test_exhaustion_at_check_is_not_final(void **state)
 }
 
 /* Events that the kernel itself counts, from --events.file: no PMU needed, no watchdog minded. */
-static void test_software_events(void **state)
+TEST_WITH(test_software_events, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_reading out;
@@ -411,7 +411,7 @@ static void test_software_events(void **state)
     assert_non_null(strstr(why.words, "/bin/x"));
 }
 
-static void test_bad_event_text(void **state)
+TEST_WITH(test_bad_event_text, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct verdict why;
@@ -429,7 +429,7 @@ static void test_bad_event_text(void **state)
     assert_non_null(strstr(why.words, "software:nonsense"));
 }
 
-static void test_thread_scope(void **state)
+TEST_WITH(test_thread_scope, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_reading out;
@@ -449,7 +449,7 @@ static void test_thread_scope(void **state)
     assert_int_equal(out.reading.n, 1);
 }
 
-static void test_cpu_scope(void **state)
+TEST_WITH(test_cpu_scope, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_reading out;
@@ -463,32 +463,4 @@ static void test_cpu_scope(void **state)
     fake_pmu_run(&fixture->pmu, 0, 0, 0, 5);
     perf_fixture_assert_core(perf_fixture_row(fixture, handle, GROUP_CORE, 1, &out), FULL, 21, 21);
     assert_int_equal(out.reading.n, 1);
-}
-
-int main(void)
-{
-    /* Lets libpfm4 encode the events of CPUs that this machine is not. */
-    setenv("LIBPFM_ENCODE_INACTIVE", "1", 1);
-#define TEST(name) cmocka_unit_test_setup_teardown(name, perf_fixture_setup, perf_fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_counts_per_cpu),
-        TEST(test_attributes),
-        TEST(test_sampled_groups_count_user_mode),
-        TEST(test_steady_read_allocates_nothing),
-        TEST(test_handles),
-        TEST(test_a_context_opens_events),
-        TEST(test_missing_hardware),
-        TEST(test_permission),
-        TEST(test_permission_for_what_is_not_there),
-        TEST(test_cgroup_refusals),
-        TEST(test_fd_exhaustion_leaves_nothing),
-        TEST(test_out_of_memory),
-        TEST(test_fd_budget),
-        TEST(test_exhaustion_at_check_is_not_final),
-        TEST(test_software_events),
-        TEST(test_bad_event_text),
-        TEST(test_thread_scope),
-        TEST(test_cpu_scope),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include "tests/unit/support/unit.h"
 
 /* Each context has a part of what the pool allows. */
-static void test_contexts_add_up(void **state)
+TEST(test_contexts_add_up)
 {
     struct descriptor_pool pool = {.limit = 10};
     struct perf_context one = {.fd_limit = 10, .pool = &pool}, other = one;
@@ -27,10 +27,4 @@ static void test_contexts_add_up(void **state)
     perf_fd_account(&other);
     assert_int_equal(perf_fd_budget(&one, GROUP_LOADS, 1, 6, &why), -EMFILE);
     assert_int_equal(pool.counters, 5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_contexts_add_up)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "tests/unit/support/unit.h"
 
 /* The highest number decides, not how many there are. */
-static void test_possible(void **state)
+TEST(test_possible)
 {
     static const struct {
         const char *possible, *online;
@@ -27,12 +27,4 @@ static void test_possible(void **state)
         perf_cpus_release(&cpus);
         fixture_release(&tree);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_possible),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

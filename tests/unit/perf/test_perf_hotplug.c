@@ -16,7 +16,7 @@ static void assert_total(const struct reading_row *row, uint64_t ns)
     perf_fixture_assert_core(row, FULL, ns, ns);
 }
 
-static void test_away_and_back(void **state)
+TEST_WITH(test_away_and_back, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_reading out;
@@ -60,7 +60,7 @@ static void test_away_and_back(void **state)
     assert_int_equal(perf_fixture_logged(fixture, "level=warn"), 0);
 }
 
-static void test_new_cpu(void **state)
+TEST_WITH(test_new_cpu, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_reading out;
@@ -86,7 +86,7 @@ static void test_new_cpu(void **state)
 }
 
 /* Off and on again between two ticks: the list looks the same, the groups are in pieces. */
-static void test_unnoticed_absence(void **state)
+TEST_WITH(test_unnoticed_absence, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_reading out;
@@ -105,7 +105,7 @@ static void test_unnoticed_absence(void **state)
 }
 
 /* A CPU that goes away while a container's groups are opened. */
-static void test_gone_while_opening(void **state)
+TEST_WITH(test_gone_while_opening, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_reading out;
@@ -123,7 +123,7 @@ static void test_gone_while_opening(void **state)
     assert_total(perf_fixture_row(fixture, handle, GROUP_CORE, 1, &out), 6);
 }
 
-static void test_no_descriptors_for_a_new_cpu(void **state)
+TEST_WITH(test_no_descriptors_for_a_new_cpu, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_reading out;
@@ -144,7 +144,7 @@ static void test_no_descriptors_for_a_new_cpu(void **state)
 }
 
 /* One CPU's events cannot be read: its totals stand still, the others go on. */
-static void test_read_error(void **state)
+TEST_WITH(test_read_error, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_reading out;
@@ -170,7 +170,7 @@ static void test_read_error(void **state)
 }
 
 /* An ended container's groups are not opened again, without a word about it. */
-static void test_ended_container(void **state)
+TEST_WITH(test_ended_container, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_reading out;
@@ -194,7 +194,7 @@ static void test_ended_container(void **state)
 }
 
 /* A list that cannot be understood is reported, and what is open stays open. */
-static void test_broken_list(void **state)
+TEST_WITH(test_broken_list, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_reading out;
@@ -208,22 +208,4 @@ static void test_broken_list(void **state)
     assert_total(perf_fixture_row(fixture, handle, GROUP_CORE, 1, &out), 4);
     set_online(fixture, "0-1");
     assert_int_equal(fixture->source->ops->begin(fixture->source, &tick), 0);
-}
-
-int main(void)
-{
-    /* Lets libpfm4 encode the events of CPUs that this machine is not. */
-    setenv("LIBPFM_ENCODE_INACTIVE", "1", 1);
-#define TEST(name) cmocka_unit_test_setup_teardown(name, perf_fixture_setup, perf_fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_away_and_back),
-        TEST(test_new_cpu),
-        TEST(test_unnoticed_absence),
-        TEST(test_gone_while_opening),
-        TEST(test_no_descriptors_for_a_new_cpu),
-        TEST(test_read_error),
-        TEST(test_ended_container),
-        TEST(test_broken_list),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

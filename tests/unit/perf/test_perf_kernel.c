@@ -197,7 +197,7 @@ static const struct reading_row *row_of(const struct rows *rows, int cpu)
     return NULL;
 }
 
-static void test_exact_counts(void **state)
+TEST_WITH(test_exact_counts, setup, teardown)
 {
     struct world *world = *state;
     struct verdict why = {0};
@@ -259,7 +259,7 @@ static size_t open_descriptors(void)
     return n;
 }
 
-static void test_out_of_descriptors(void **state)
+TEST_WITH(test_out_of_descriptors, setup, teardown)
 {
     struct world *world = *state;
     struct verdict why = {0};
@@ -284,7 +284,7 @@ static void test_out_of_descriptors(void **state)
     assert_int_equal(open_descriptors(), open);
 }
 
-static void test_cgroup_is_gone(void **state)
+TEST_WITH(test_cgroup_is_gone, setup, teardown)
 {
     struct world *world = *state;
     struct verdict why = {0};
@@ -306,7 +306,7 @@ static void test_cgroup_is_gone(void **state)
     assert_non_null(strstr(why.words, "/ended is gone"));
 }
 
-static void test_thread(void **state)
+TEST_WITH(test_thread, setup, teardown)
 {
     struct world *world = *state;
     struct verdict why = {0};
@@ -327,16 +327,4 @@ static void test_thread(void **state)
     assert_int_equal(rows.reading.n, 1);
     assert_int_equal(row_of(&rows, -1)->count[0], 321);
     assert_int_equal(row_of(&rows, -1)->present, 1);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_exact_counts),
-        TEST(test_out_of_descriptors),
-        TEST(test_cgroup_is_gone),
-        TEST(test_thread),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 
 #define MS UINT64_C(1000000)
 
-static void test_watchdog_at_start(void **state)
+TEST_WITH(test_watchdog_at_start, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_reading out;
@@ -38,7 +38,7 @@ static void test_watchdog_at_start(void **state)
     assert_int_equal(perf_fixture_logged(fixture, "slowdown"), 1);
 }
 
-static void test_full_group_says_nothing(void **state)
+TEST_WITH(test_full_group_says_nothing, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct verdict why;
@@ -50,7 +50,7 @@ static void test_full_group_says_nothing(void **state)
 }
 
 /* The PMU refuses what it can never count together. */
-static void test_refused_group(void **state)
+TEST_WITH(test_refused_group, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct verdict why;
@@ -70,7 +70,7 @@ static void test_refused_group(void **state)
 
 /* The user names events for the roles that must be; the table's for the others do not exist here.
  */
-static void test_roles_that_the_machine_lacks(void **state)
+TEST_WITH(test_roles_that_the_machine_lacks, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct verdict why;
@@ -99,7 +99,7 @@ static void test_roles_that_the_machine_lacks(void **state)
 }
 
 /* Two sources open the same events: what is wrong with them is said once. */
-static void test_said_once(void **state)
+TEST_WITH(test_said_once, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_said said = {0};
@@ -126,7 +126,7 @@ static void test_said_once(void **state)
 }
 
 /* Other programs hold all counters for now: the smallest group has the best chance later. */
-static void test_all_counters_held(void **state)
+TEST_WITH(test_all_counters_held, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct verdict why;
@@ -138,7 +138,7 @@ static void test_all_counters_held(void **state)
     assert_non_null(strstr(why.words, "another program or the NMI watchdog holds a counter"));
 }
 
-static void test_filtered(void **state)
+TEST_WITH(test_filtered, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct verdict why;
@@ -167,7 +167,7 @@ static void run_ticks(struct perf_fixture *fixture, uint64_t handle, uint64_t in
 }
 
 /* Someone switches the watchdog on while we run. */
-static void test_starvation_at_run_time(void **state)
+TEST_WITH(test_starvation_at_run_time, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_reading out;
@@ -212,7 +212,7 @@ static void test_starvation_at_run_time(void **state)
 }
 
 /* One container that runs, or starving for moments only, is no reason to step down. */
-static void test_no_step_down_without_need(void **state)
+TEST_WITH(test_no_step_down_without_need, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_reading out;
@@ -255,7 +255,7 @@ static uint64_t open_thread(struct perf_fixture *fixture)
 
 /* The probe's thread is in a container that is counted, too: both groups need the one counter of
  * ref_cycles, and the CPU's comes first in every burst, which is shorter than a turn. */
-static void test_thread_beside_its_own_container(void **state)
+TEST_WITH(test_thread_beside_its_own_container, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_reading out;
@@ -278,7 +278,7 @@ static void test_thread_beside_its_own_container(void **state)
 
 /* A thread's group that does not fit fails at once: it steps down by itself, while those of the
  * containers do, or do not. */
-static void test_thread_without_room_steps_down(void **state)
+TEST_WITH(test_thread_without_room_steps_down, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_reading out;
@@ -324,7 +324,7 @@ static void test_thread_without_room_steps_down(void **state)
 }
 
 /* Who counts a whole CPU while we start shares it by turns later. */
-static void test_trial_beside_others(void **state)
+TEST_WITH(test_trial_beside_others, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_kernel *kernel = &fixture->pmu.kernel;
@@ -346,7 +346,7 @@ static void begin_at(struct perf_fixture *fixture, uint64_t mono_ns)
     assert_int_equal(fixture->source->ops->begin(fixture->source, &tick), 0);
 }
 
-static void test_climbs_again(void **state)
+TEST_WITH(test_climbs_again, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_reading out;
@@ -401,7 +401,7 @@ static void make_amd(struct perf_fixture *fixture, const struct event_table *tab
     fixture->pmu.no_fixed = true;
 }
 
-static void test_amd(void **state)
+TEST_WITH(test_amd, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_reading out;
@@ -428,7 +428,7 @@ static void test_amd(void **state)
 }
 
 /* The NMI watchdog holds a general counter there. */
-static void test_amd_watchdog(void **state)
+TEST_WITH(test_amd_watchdog, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct verdict why;
@@ -443,7 +443,7 @@ static void test_amd_watchdog(void **state)
 }
 
 /* A hypervisor that gives four counters. */
-static void test_amd_four(void **state)
+TEST_WITH(test_amd_four, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct verdict why;
@@ -457,7 +457,7 @@ static void test_amd_four(void **state)
 }
 
 /* The TSC counts in the kernel as well, so the group of our own thread does. */
-static void test_amd_thread_counts_the_kernel(void **state)
+TEST_WITH(test_amd_thread_counts_the_kernel, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct scope self = {.kind = SCOPE_THREAD, .key = "p0", .cgroup_fd = -1, .tid = 77};
@@ -473,7 +473,7 @@ static void test_amd_thread_counts_the_kernel(void **state)
 }
 
 /* The kernel's generic events: cycles and instructions of any CPU. */
-static void test_generic(void **state)
+TEST_WITH(test_generic, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct verdict why;
@@ -485,32 +485,4 @@ static void test_generic(void **state)
     assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
     assert_int_equal(why.reason, REASON_UNSUPPORTED_CPU);
     assert_non_null(strstr(why.words, "Zen 3 to Zen 6"));
-}
-
-int main(void)
-{
-    /* Lets libpfm4 encode the events of CPUs that this machine is not. */
-    setenv("LIBPFM_ENCODE_INACTIVE", "1", 1);
-#define TEST(name) cmocka_unit_test_setup_teardown(name, perf_fixture_setup, perf_fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_watchdog_at_start),
-        TEST(test_full_group_says_nothing),
-        TEST(test_refused_group),
-        TEST(test_roles_that_the_machine_lacks),
-        TEST(test_said_once),
-        TEST(test_all_counters_held),
-        TEST(test_filtered),
-        TEST(test_starvation_at_run_time),
-        TEST(test_no_step_down_without_need),
-        TEST(test_thread_beside_its_own_container),
-        TEST(test_thread_without_room_steps_down),
-        TEST(test_trial_beside_others),
-        TEST(test_amd),
-        TEST(test_amd_watchdog),
-        TEST(test_amd_four),
-        TEST(test_amd_thread_counts_the_kernel),
-        TEST(test_generic),
-        TEST(test_climbs_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static void add_imcs(struct perf_fixture *fixture, int n)
     fixture_write(&fixture->tree, path, "0-1\n");
 }
 
-static void test_units(void **state)
+TEST_WITH(test_units, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct source_unit units[32];
@@ -74,7 +74,7 @@ static size_t open_configs(const struct perf_fixture *fixture, int cpu, uint64_t
 }
 
 /* Cascade Lake-AP: two dies per socket, each with controllers of the same numbers. */
-static void test_dies(void **state)
+TEST_WITH(test_dies, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct source_unit units[8];
@@ -119,7 +119,7 @@ static int open_unit(struct perf_fixture *fixture, enum group group, int socket,
     return fixture->source->ops->open(fixture->source, &scope, group, handle, why);
 }
 
-static void test_unit_channels(void **state)
+TEST_WITH(test_unit_channels, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct verdict why;
@@ -147,7 +147,7 @@ static void test_unit_channels(void **state)
 }
 
 /* The two pseudo-channels' occupancies come as one count, of one group that always runs. */
-static void test_events_of_a_role_are_summed(void **state)
+TEST_WITH(test_events_of_a_role_are_summed, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct perf_reading out;
@@ -179,7 +179,7 @@ static void test_events_of_a_role_are_summed(void **state)
 }
 
 /* Zen 4: amd_umc_<n>, one per channel, numbered over the sockets; one CPU in each cpumask. */
-static void test_amd_controllers(void **state)
+TEST_WITH(test_amd_controllers, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct source_unit units[8];
@@ -220,7 +220,7 @@ static void test_amd_controllers(void **state)
     assert_int_equal(why.reason, REASON_UNSUPPORTED_CPU);
 }
 
-static void test_unit_refusals(void **state)
+TEST_WITH(test_unit_refusals, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct verdict why;
@@ -243,7 +243,7 @@ static void test_unit_refusals(void **state)
 }
 
 /* What the user says about memory controllers replaces the table's, all channels of it. */
-static void test_unit_of_events_file(void **state)
+TEST_WITH(test_unit_of_events_file, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct verdict why;
@@ -271,7 +271,7 @@ static void test_unit_of_events_file(void **state)
 }
 
 /* Without modules, their queue takes no counters from DRAM's; the user's file knows better. */
-static void test_no_persistent_memory(void **state)
+TEST_WITH(test_no_persistent_memory, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct verdict why;
@@ -290,7 +290,7 @@ static void test_no_persistent_memory(void **state)
 }
 
 /* A sentence of its own, with a remedy, for each. */
-static void test_sentences(void **state)
+TEST(test_sentences)
 {
     static const struct {
         int error;
@@ -331,7 +331,7 @@ static void test_sentences(void **state)
     assert_string_equal(fine.words, "");
 }
 
-static void test_cpu_identify(void **state)
+TEST_WITH(test_cpu_identify, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct fixture *tree = &fixture->tree;
@@ -364,7 +364,7 @@ static void test_cpu_identify(void **state)
     }
 }
 
-static void test_machine(void **state)
+TEST_WITH(test_machine, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct machine machine;
@@ -421,7 +421,7 @@ static void test_machine(void **state)
     assert_int_equal(machine_socket_of(&machine, MACHINE_CPUS), -1);
 }
 
-static void test_distances(void **state)
+TEST_WITH(test_distances, perf_fixture_setup, perf_fixture_teardown)
 {
     static const struct {
         const char *text;
@@ -455,7 +455,7 @@ static void test_distances(void **state)
 }
 
 /* A kernel that does not know the CPU puts events on counters that cannot count them. */
-static void test_unknown_pmu(void **state)
+TEST_WITH(test_unknown_pmu, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     char name[CPU_PMU_NAME];
@@ -473,7 +473,7 @@ static void test_unknown_pmu(void **state)
 }
 
 /* One clear reason each, for CPUs that no table knows. */
-static void test_bad_machines(void **state)
+TEST_WITH(test_bad_machines, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct fixture *tree = &fixture->tree;
@@ -499,7 +499,7 @@ static void test_bad_machines(void **state)
 }
 
 /* A hypervisor whose CPUID says Zen 4, and which gives no PMU. */
-static void test_zen4_without_pmu(void **state)
+TEST_WITH(test_zen4_without_pmu, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct verdict why;
@@ -516,29 +516,4 @@ static void test_zen4_without_pmu(void **state)
     assert_int_equal(why.reason, REASON_NO_PMU);
     assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CPI, &why));
     assert_int_equal(why.reason, REASON_NO_PMU);
-}
-
-int main(void)
-{
-    /* Lets libpfm4 encode the events of CPUs that this machine is not. */
-    setenv("LIBPFM_ENCODE_INACTIVE", "1", 1);
-#define TEST(name) cmocka_unit_test_setup_teardown(name, perf_fixture_setup, perf_fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_units),
-        TEST(test_dies),
-        TEST(test_unit_channels),
-        TEST(test_events_of_a_role_are_summed),
-        TEST(test_amd_controllers),
-        TEST(test_unit_refusals),
-        TEST(test_unit_of_events_file),
-        TEST(test_no_persistent_memory),
-        cmocka_unit_test(test_sentences),
-        TEST(test_cpu_identify),
-        TEST(test_machine),
-        TEST(test_distances),
-        TEST(test_unknown_pmu),
-        TEST(test_bad_machines),
-        TEST(test_zen4_without_pmu),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,7 +87,7 @@ static void make_machine(struct fixture *f)
     link_device(f, "block/dm-0", "devices/virtual/block/dm-0", "../");
 }
 
-static void disks(void **state)
+TEST(disks)
 {
     struct fixture f;
     fixture_init(&f);
@@ -111,7 +111,7 @@ static void disks(void **state)
     fixture_release(&f);
 }
 
-static void dax_devices(void **state)
+TEST(dax_devices)
 {
     struct fixture f;
     fixture_init(&f);
@@ -123,7 +123,7 @@ static void dax_devices(void **state)
     fixture_release(&f);
 }
 
-static void the_node(void **state)
+TEST(the_node)
 {
     struct fixture f;
     struct pmem_node node;
@@ -224,7 +224,7 @@ static struct maps_line mapping(uint32_t major, uint32_t minor, uint64_t inode, 
                               .path_len = strlen(path)};
 }
 
-static void mappings(void **state)
+TEST(mappings)
 {
     struct scene scene;
     scene_init(&scene, "/7" MAPPED_FILE);
@@ -281,7 +281,7 @@ static void mappings(void **state)
     scene_release(&scene);
 }
 
-static void mappings_without_a_disk(void **state)
+TEST(mappings_without_a_disk)
 {
     struct scene scene;
     scene_init(&scene, "/7" MAPPED_FILE);
@@ -313,7 +313,7 @@ static void mappings_without_a_disk(void **state)
 }
 
 /* Before Linux 5.8 a file's attributes said nothing about DAX, unless a vendor put it there. */
-static void old_kernels_do_not_tell(void **state)
+TEST(old_kernels_do_not_tell)
 {
     static const struct {
         const char *release;
@@ -401,7 +401,7 @@ static void with_dax_disk(struct fixture *f, const struct stat *status)
     fixture_write(f, "sys/" ND "/region0/namespace0.0/block/pmem0/queue/dax", "1\n");
 }
 
-static void files_of_this_process(void **state)
+TEST(files_of_this_process)
 {
     struct fixture f;
     struct stat status;
@@ -508,7 +508,7 @@ static void tenant_end(struct tenant *tenant)
     waitpid(tenant->pid, NULL, 0);
 }
 
-static void files_of_another_mount_namespace(void **state)
+TEST(files_of_another_mount_namespace)
 {
     struct fixture f;
     struct real real = {0};
@@ -567,7 +567,7 @@ static int ask_within_seconds(struct medium_rule *rule, pid_t pid, const struct 
     return WIFEXITED(status) ? WEXITSTATUS(status) : 100;
 }
 
-static void a_fuse_that_never_answers_is_not_asked(void **state)
+TEST(a_fuse_that_never_answers_is_not_asked)
 {
     struct fixture f;
     struct real real = {.blind = true}; /* without the privilege for map_files */
@@ -602,7 +602,7 @@ static void a_fuse_that_never_answers_is_not_asked(void **state)
 
 /* ---- mounts ---- */
 
-static void many_mappings_read_mounts_once(void **state)
+TEST(many_mappings_read_mounts_once)
 {
     struct scene scene;
     static const char overlay[] = "1 0 0:50 / / rw - overlay overlay rw\n",
@@ -636,7 +636,7 @@ static void many_mappings_read_mounts_once(void **state)
 }
 
 /* A table above a MiB hides what its file systems are: they are not asked. */
-static void a_flood_of_mounts_is_unknown(void **state)
+TEST(a_flood_of_mounts_is_unknown)
 {
     enum { MOUNTS = 20000 };
     struct scene scene;
@@ -659,7 +659,7 @@ static void a_flood_of_mounts_is_unknown(void **state)
 }
 
 /* A file can have a name that the kernel gives to its own. */
-static void borrowed_names(void **state)
+TEST(borrowed_names)
 {
     static const struct {
         const char *path;
@@ -693,23 +693,4 @@ static void borrowed_names(void **state)
             fail_msg("%s on 0:%u", files_of[i].path, files_of[i].minor);
     }
     scene_release(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(disks),
-        cmocka_unit_test(dax_devices),
-        cmocka_unit_test(the_node),
-        cmocka_unit_test(mappings),
-        cmocka_unit_test(old_kernels_do_not_tell),
-        cmocka_unit_test(mappings_without_a_disk),
-        cmocka_unit_test(files_of_this_process),
-        cmocka_unit_test(files_of_another_mount_namespace),
-        cmocka_unit_test(a_fuse_that_never_answers_is_not_asked),
-        cmocka_unit_test(many_mappings_read_mounts_once),
-        cmocka_unit_test(a_flood_of_mounts_is_unknown),
-        cmocka_unit_test(borrowed_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

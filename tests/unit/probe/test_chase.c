@@ -17,7 +17,7 @@
 
 enum { BUFFER_BYTES = 2 * CHASE_HUGE_BYTES };
 
-static void test_numa_maps(void **state)
+TEST(test_numa_maps)
 {
     static const char text[] =
         "55d0a000 default file=/bin/cat mapped=6 N0=6 kernelpagesize_kB=4\n"
@@ -45,7 +45,7 @@ static int first_allowed_cpu(void)
     return cpu;
 }
 
-static void test_buffer_is_where_it_should_be(void **state)
+TEST(test_buffer_is_where_it_should_be)
 {
     struct chase_buffer buffer;
     struct verdict why = {REASON_OK, ""};
@@ -130,7 +130,7 @@ static struct source *start_source(const struct fsroot *fs, uint64_t interval_ns
     return source;
 }
 
-static void test_source_starts_and_stops_without_a_trace(void **state)
+TEST(test_source_starts_and_stops_without_a_trace)
 {
     struct fsroot fs;
     size_t fds = 0, pages = 0;
@@ -171,7 +171,7 @@ static size_t wait_for_readings(struct source *source, struct probe_reading *out
     return have;
 }
 
-static void test_source_measures(void **state)
+TEST(test_source_measures)
 {
     struct probe_reading readings[4];
     struct fsroot fs;
@@ -199,7 +199,7 @@ static void test_source_measures(void **state)
     fsroot_release(&fs);
 }
 
-static void test_threads_are_named_and_pinned(void **state)
+TEST(test_threads_are_named_and_pinned)
 {
     struct fsroot fs;
     size_t n_threads;
@@ -225,7 +225,7 @@ static void test_threads_are_named_and_pinned(void **state)
     fsroot_release(&fs);
 }
 
-static void test_stop_does_not_wait_for_the_interval(void **state)
+TEST(test_stop_does_not_wait_for_the_interval)
 {
     struct fsroot fs;
     assert_int_equal(fsroot_init(&fs, NULL, NULL, NULL, NULL), 0);
@@ -238,7 +238,7 @@ static void test_stop_does_not_wait_for_the_interval(void **state)
 
 /* Two initiators on the sysfs of a machine whose node 1 this machine does not have: its memory is
  * left out with a reason, and both measure node 0. */
-static void test_target_without_memory_is_left_out(void **state)
+TEST(test_target_without_memory_is_left_out)
 {
     struct fixture fixture;
     struct probe_reading readings[32];
@@ -279,7 +279,7 @@ static void test_target_without_memory_is_left_out(void **state)
 }
 
 /* The kernel moves the thread when its cpuset shrinks or its CPU goes: here we do it. */
-static void test_thread_comes_back_when_moved(void **state)
+TEST(test_thread_comes_back_when_moved)
 {
     struct probe_reading readings[4];
     struct fsroot fs;
@@ -358,7 +358,7 @@ static int measure_without_memory_policy(void)
     return 0;
 }
 
-static void test_measures_where_mbind_is_forbidden(void **state)
+TEST(test_measures_where_mbind_is_forbidden)
 {
     int status;
     pid_t child = fork();
@@ -372,7 +372,7 @@ static void test_measures_where_mbind_is_forbidden(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void test_refusals_have_reasons(void **state)
+TEST(test_refusals_have_reasons)
 {
     struct fixture fixture;
     struct source *source = (struct source *)&fixture;
@@ -392,7 +392,7 @@ static void test_refusals_have_reasons(void **state)
     fixture_release(&fixture);
 }
 
-static void test_source_counts_no_events(void **state)
+TEST(test_source_counts_no_events)
 {
     struct fsroot fs;
     assert_int_equal(fsroot_init(&fs, NULL, NULL, NULL, NULL), 0);
@@ -404,22 +404,4 @@ static void test_source_counts_no_events(void **state)
     assert_null(source->ops->close);
     source->ops->free(source);
     fsroot_release(&fs);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numa_maps),
-        cmocka_unit_test(test_buffer_is_where_it_should_be),
-        cmocka_unit_test(test_source_starts_and_stops_without_a_trace),
-        cmocka_unit_test(test_source_measures),
-        cmocka_unit_test(test_threads_are_named_and_pinned),
-        cmocka_unit_test(test_stop_does_not_wait_for_the_interval),
-        cmocka_unit_test(test_target_without_memory_is_left_out),
-        cmocka_unit_test(test_thread_comes_back_when_moved),
-        cmocka_unit_test(test_measures_where_mbind_is_forbidden),
-        cmocka_unit_test(test_refusals_have_reasons),
-        cmocka_unit_test(test_source_counts_no_events),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,7 +62,7 @@ static double llc_hit(struct chase_hit *hit, int cpu, double memory_ns)
     return out.llc_hit_ns;
 }
 
-static void sizes_are_the_unified_caches(void **state)
+TEST_WITH(sizes_are_the_unified_caches, setup, teardown)
 {
     struct world *w = *state;
     size_t l2, llc;
@@ -79,7 +79,7 @@ static void sizes_are_the_unified_caches(void **state)
 }
 
 /* Without a ring nothing is ever measured. */
-static void caches_that_do_not_fit_are_not_measured(void **state)
+TEST_WITH(caches_that_do_not_fit_are_not_measured, setup, teardown)
 {
     struct world *w = *state;
     struct chase_hit hit;
@@ -100,7 +100,7 @@ static void caches_that_do_not_fit_are_not_measured(void **state)
 }
 
 /* The pointers go round through one line of every 512 bytes, beside the other ring's. */
-static void both_rings_are_whole(void **state)
+TEST_WITH(both_rings_are_whole, setup, teardown)
 {
     struct world *w = *state;
     struct chase_ring ring;
@@ -139,7 +139,7 @@ static void both_rings_are_whole(void **state)
 }
 
 /* Against memory of a second nothing is slow; against memory that takes no time everything is. */
-static void measured_often_at_first_and_then_rarely(void **state)
+TEST_WITH(measured_often_at_first_and_then_rarely, setup, teardown)
 {
     struct world *w = *state;
     struct chase_hit hit;
@@ -165,17 +165,4 @@ static void measured_often_at_first_and_then_rarely(void **state)
         got += llc_hit(&hit, w->cpu, 1e9) > 0;
     assert_true(got > 0);
     chase_hit_release(&hit);
-}
-
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        T(sizes_are_the_unified_caches),
-        T(caches_that_do_not_fit_are_not_measured),
-        T(both_rings_are_whole),
-        T(measured_often_at_first_and_then_rarely),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static size_t walk(const struct chase_ring *ring, uint8_t *slot_seen)
     return n;
 }
 
-static void test_ring_is_one_cycle_of_spaced_lines(void **state)
+TEST(test_ring_is_one_cycle_of_spaced_lines)
 {
     static uint8_t seen[RING_BYTES / CHASE_SLOT_BYTES];
     struct chase_ring ring;
@@ -47,7 +47,7 @@ static void test_ring_is_one_cycle_of_spaced_lines(void **state)
 }
 
 /* Neighbours in the order are far apart and in no stride: otherwise a prefetcher could help. */
-static void test_ring_is_shuffled(void **state)
+TEST(test_ring_is_shuffled)
 {
     struct chase_ring ring;
     char *memory = ring_memory();
@@ -69,7 +69,7 @@ static void test_ring_is_shuffled(void **state)
     free(memory);
 }
 
-static void test_rings_of_several_initiators_share_no_line(void **state)
+TEST(test_rings_of_several_initiators_share_no_line)
 {
     static uint8_t seen[RING_BYTES / CHASE_SLOT_BYTES];
     struct chase_ring rings[3];
@@ -89,7 +89,7 @@ static void test_rings_of_several_initiators_share_no_line(void **state)
     free(memory);
 }
 
-static void test_runs_go_on_where_the_last_ended(void **state)
+TEST(test_runs_go_on_where_the_last_ended)
 {
     struct chase_ring ring;
     struct chase_facts facts = {.cpu_wanted = 0};
@@ -106,7 +106,7 @@ static void test_runs_go_on_where_the_last_ended(void **state)
     free(memory);
 }
 
-static void test_discard_rules(void **state)
+TEST(test_discard_rules)
 {
     const struct {
         struct chase_facts facts;
@@ -129,7 +129,7 @@ static void test_discard_rules(void **state)
     }
 }
 
-static void test_median(void **state)
+TEST(test_median)
 {
     assert_true(chase_median((double[]){4}, 1) == 4);
     assert_true(chase_median((double[]){9, 1}, 2) == 5);
@@ -167,7 +167,7 @@ static double simulate(uint64_t interval_ns, uint64_t load_ns, uint64_t extra_ns
     return (double)used / (double)hour;
 }
 
-static void test_budget_holds_at_every_speed(void **state)
+TEST(test_budget_holds_at_every_speed)
 {
     const uint64_t load_ns[] = {90, 150, 300, 700, 2000};
     size_t bursts;
@@ -190,7 +190,7 @@ static void test_budget_holds_at_every_speed(void **state)
 }
 
 /* Three targets, of which number 1 is the thread's own; turns are skipped now and then. */
-static void test_own_target_every_other_time(void **state)
+TEST(test_own_target_every_other_time)
 {
     enum { HOLD = CHASE_BURSTS * CHASE_INTERVALS_PER_TARGET };
     static const size_t order[] = {1, 0, 1, 2, 1, 0};
@@ -213,7 +213,7 @@ static void test_own_target_every_other_time(void **state)
         assert_int_equal(chase_targets_next(&targets, turn), (turn / HOLD + 1) % 2);
 }
 
-static void test_turns_do_not_overlap(void **state)
+TEST(test_turns_do_not_overlap)
 {
     enum { N = 4 };
     const uint64_t interval = 1000000000, burst = 2000000;
@@ -233,7 +233,7 @@ static void test_turns_do_not_overlap(void **state)
     assert_true(smallest < 10000000 && largest > 190000000); /* moves over 200 ms of 250 */
 }
 
-static void test_queue_keeps_order_and_bounds(void **state)
+TEST(test_queue_keeps_order_and_bounds)
 {
     struct chase_queue queue = {.put = 0};
     struct probe_reading reading;
@@ -251,21 +251,4 @@ static void test_queue_keeps_order_and_bounds(void **state)
         }
         assert_false(chase_queue_take(&queue, &reading));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ring_is_one_cycle_of_spaced_lines),
-        cmocka_unit_test(test_ring_is_shuffled),
-        cmocka_unit_test(test_rings_of_several_initiators_share_no_line),
-        cmocka_unit_test(test_runs_go_on_where_the_last_ended),
-        cmocka_unit_test(test_discard_rules),
-        cmocka_unit_test(test_median),
-        cmocka_unit_test(test_budget_holds_at_every_speed),
-        cmocka_unit_test(test_own_target_every_other_time),
-        cmocka_unit_test(test_turns_do_not_overlap),
-        cmocka_unit_test(test_queue_keeps_order_and_bounds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

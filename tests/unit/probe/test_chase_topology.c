@@ -63,7 +63,7 @@ static void expect(const struct tree *tree, const char *initiators, const char *
     chase_topology_release(&topology);
 }
 
-static void test_topology_two_sockets(void **state)
+TEST(test_topology_two_sockets)
 {
     struct tree tree;
     tree_init(&tree);
@@ -72,7 +72,7 @@ static void test_topology_two_sockets(void **state)
     tree_release(&tree);
 }
 
-static void test_topology_cxl_node_is_a_target_only(void **state)
+TEST(test_topology_cxl_node_is_a_target_only)
 {
     struct tree tree;
     tree_init(&tree);
@@ -85,7 +85,7 @@ static void test_topology_cxl_node_is_a_target_only(void **state)
     tree_release(&tree);
 }
 
-static void test_topology_node_without_memory_is_an_initiator_only(void **state)
+TEST(test_topology_node_without_memory_is_an_initiator_only)
 {
     struct tree tree;
     tree_init(&tree);
@@ -95,7 +95,7 @@ static void test_topology_node_without_memory_is_an_initiator_only(void **state)
     tree_release(&tree);
 }
 
-static void test_topology_avoids_isolated_cpus(void **state)
+TEST(test_topology_avoids_isolated_cpus)
 {
     struct tree tree;
     tree_init(&tree);
@@ -110,7 +110,7 @@ static void test_topology_avoids_isolated_cpus(void **state)
     tree_release(&tree);
 }
 
-static void test_topology_respects_affinity_and_cpuset(void **state)
+TEST(test_topology_respects_affinity_and_cpuset)
 {
     struct tree tree;
     int cpu = -7;
@@ -132,7 +132,7 @@ static void test_topology_respects_affinity_and_cpuset(void **state)
     tree_release(&tree);
 }
 
-static void test_topology_without_numa(void **state)
+TEST(test_topology_without_numa)
 {
     struct tree tree;
     tree_init(&tree);
@@ -141,7 +141,7 @@ static void test_topology_without_numa(void **state)
     tree_release(&tree);
 }
 
-static void test_topology_refuses_garbage(void **state)
+TEST(test_topology_refuses_garbage)
 {
     struct tree tree;
     struct chase_topology topology;
@@ -157,7 +157,7 @@ static void test_topology_refuses_garbage(void **state)
     tree_release(&tree);
 }
 
-static void test_allowed_is_our_own_affinity(void **state)
+TEST(test_allowed_is_our_own_affinity)
 {
     struct chase_allowed allowed;
     cpu_set_t cpus;
@@ -165,19 +165,4 @@ static void test_allowed_is_our_own_affinity(void **state)
     assert_int_equal(sched_getaffinity(getpid(), sizeof cpus, &cpus), 0);
     for (int i = 0; i < CPU_SETSIZE; i++)
         assert_int_equal(chase_bit(allowed.cpus, i), CPU_ISSET((size_t)i, &cpus) != 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_topology_two_sockets),
-        cmocka_unit_test(test_topology_cxl_node_is_a_target_only),
-        cmocka_unit_test(test_topology_node_without_memory_is_an_initiator_only),
-        cmocka_unit_test(test_topology_avoids_isolated_cpus),
-        cmocka_unit_test(test_topology_respects_affinity_and_cpuset),
-        cmocka_unit_test(test_topology_without_numa),
-        cmocka_unit_test(test_topology_refuses_garbage),
-        cmocka_unit_test(test_allowed_is_our_own_affinity),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

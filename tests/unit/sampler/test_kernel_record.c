@@ -80,7 +80,7 @@ static void cannot_be_shorter(struct writer *w, uint64_t type, size_t minimum)
     }
 }
 
-static void samples(void **state)
+TEST(samples)
 {
     static const uint64_t types[] = {
         BASE,
@@ -130,7 +130,7 @@ static void samples(void **state)
     assert_false(r.sample.user);
 }
 
-static void mappings(void **state)
+TEST(mappings)
 {
     static const char path[16] = "/mnt/pmem/a b\0\0";
     struct writer w;
@@ -172,7 +172,7 @@ static void mappings(void **state)
     assert_int_equal(kernel_record_parse(bad.bytes, bad.len, BASE, &none, &size), -EINVAL);
 }
 
-static void processes(void **state)
+TEST(processes)
 {
     static const char comm[16] = "cat";
     struct writer w;
@@ -207,7 +207,7 @@ static void processes(void **state)
     }
 }
 
-static void losses(void **state)
+TEST(losses)
 {
     struct writer w;
     begin(&w, PERF_RECORD_LOST, 0);
@@ -236,7 +236,7 @@ static void losses(void **state)
     }
 }
 
-static void what_is_not_known(void **state)
+TEST(what_is_not_known)
 {
     struct writer w;
     begin(&w, 9999, 0);
@@ -250,13 +250,4 @@ static void what_is_not_known(void **state)
     assert_int_equal(
         kernel_record_parse(w.bytes, w.len, BASE & ~(uint64_t)PERF_SAMPLE_TIME, &none, &size),
         -ENOTSUP);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples), cmocka_unit_test(mappings),          cmocka_unit_test(processes),
-        cmocka_unit_test(losses),  cmocka_unit_test(what_is_not_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

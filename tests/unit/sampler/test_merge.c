@@ -16,7 +16,7 @@ static void push(struct merge *merge, struct merge_entry entry)
     assert_int_equal(merge_push(merge, entry), 0);
 }
 
-static void by_time_then_event_then_stream(void **state)
+TEST(by_time_then_event_then_stream)
 {
     struct merge merge = {0};
     assert_null(merge_first(&merge));
@@ -42,7 +42,7 @@ static void by_time_then_event_then_stream(void **state)
     merge_release(&merge);
 }
 
-static void the_first_is_replaced(void **state)
+TEST(the_first_is_replaced)
 {
     struct merge merge = {0};
     for (uint64_t i = 1; i <= 3; i++)
@@ -60,7 +60,7 @@ static void the_first_is_replaced(void **state)
 }
 
 /* It grows as it is filled, and not when it is filled again. */
-static void room(void **state)
+TEST(room)
 {
     enum { N = 1000 };
     struct merge merge = {0};
@@ -85,7 +85,7 @@ static uint32_t random_of(uint32_t *seed)
 }
 
 /* As the sampler does it: each stream ascends, and all come out in one order. */
-static void many_streams(void **state)
+TEST(many_streams)
 {
     enum { STREAMS = 37, RECORDS = 500 };
     struct merge merge = {0};
@@ -115,15 +115,4 @@ static void many_streams(void **state)
     }
     assert_int_equal(n, STREAMS * RECORDS);
     merge_release(&merge);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_time_then_event_then_stream),
-        cmocka_unit_test(the_first_is_replaced),
-        cmocka_unit_test(room),
-        cmocka_unit_test(many_streams),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

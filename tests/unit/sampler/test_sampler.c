@@ -6,7 +6,7 @@
 #include "tests/unit/support/unit.h"
 
 /* Precise samples are cheaper by the kernel's own clock. */
-static void perfs_own_clock(void **state)
+TEST(perfs_own_clock)
 {
     struct sampler_rig rig;
     sampler_rig_init(&rig);
@@ -74,7 +74,7 @@ static void perfs_own_clock(void **state)
     sampler_rig_release(&rig);
 }
 
-static void one_order_over_all_cpus(void **state)
+TEST(one_order_over_all_cpus)
 {
     struct sampler_rig rig;
     sampler_rig_open(&rig);
@@ -101,7 +101,7 @@ static void one_order_over_all_cpus(void **state)
     sampler_rig_release(&rig);
 }
 
-static void around_the_end_of_the_buffer(void **state)
+TEST(around_the_end_of_the_buffer)
 {
     struct sampler_rig rig;
     sampler_rig_open(&rig);
@@ -124,7 +124,7 @@ static void around_the_end_of_the_buffer(void **state)
 }
 
 /* What must wait fills the room there is, and the last record of it is cut. */
-static void no_room_for_more(void **state)
+TEST(no_room_for_more)
 {
     struct sampler_rig rig;
     sampler_rig_open(&rig);
@@ -148,7 +148,7 @@ static void no_room_for_more(void **state)
     sampler_rig_release(&rig);
 }
 
-static void losses_and_throttling(void **state)
+TEST(losses_and_throttling)
 {
     struct sampler_rig rig;
     sampler_rig_open(&rig);
@@ -167,7 +167,7 @@ static void losses_and_throttling(void **state)
 }
 
 /* Each event with buffers of its own: what drowns one does not touch the other. */
-static void two_events(void **state)
+TEST(two_events)
 {
     struct sampler_rig rig;
     sampler_rig_init(&rig);
@@ -194,7 +194,7 @@ static void two_events(void **state)
 }
 
 /* What becomes of a process is known before its samples of the same time are looked at. */
-static void the_first_event_comes_first(void **state)
+TEST(the_first_event_comes_first)
 {
     struct sampler_rig rig;
     sampler_rig_init(&rig);
@@ -224,7 +224,7 @@ static void assert_lost(const struct sampler_rig *rig, size_t i, uint64_t time)
 }
 
 /* Mappings that the sampler missed must not go unnoticed. */
-static void missing_mappings_are_told_of(void **state)
+TEST(missing_mappings_are_told_of)
 {
     struct sampler_rig rig;
     sampler_rig_init(&rig);
@@ -283,7 +283,7 @@ static void missing_mappings_are_told_of(void **state)
     sampler_rig_release(&rig);
 }
 
-static void a_broken_buffer(void **state)
+TEST(a_broken_buffer)
 {
     struct sampler_rig rig;
     sampler_rig_open(&rig);
@@ -325,7 +325,7 @@ static void no_record(void *context, size_t event, const struct kernel_record *r
     (void)record;
 }
 
-static void a_thread_that_waits_is_left(void **state)
+TEST(a_thread_that_waits_is_left)
 {
     struct sampler_rig rig;
     struct waiting_sink sink;
@@ -354,7 +354,7 @@ static void a_thread_that_waits_is_left(void **state)
     }
 }
 
-static void the_thread_keeps_up(void **state)
+TEST(the_thread_keeps_up)
 {
     enum { N = 100000 };
     struct sampler_rig rig;
@@ -375,22 +375,4 @@ static void the_thread_keeps_up(void **state)
         sum += rig.seen.at[i].sample.address;
     assert_true(sum == (uint64_t)N * (N + 1) / 2);
     sampler_rig_release(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(perfs_own_clock),
-        cmocka_unit_test(one_order_over_all_cpus),
-        cmocka_unit_test(around_the_end_of_the_buffer),
-        cmocka_unit_test(no_room_for_more),
-        cmocka_unit_test(losses_and_throttling),
-        cmocka_unit_test(two_events),
-        cmocka_unit_test(the_first_event_comes_first),
-        cmocka_unit_test(missing_mappings_are_told_of),
-        cmocka_unit_test(a_broken_buffer),
-        cmocka_unit_test(a_thread_that_waits_is_left),
-        cmocka_unit_test(the_thread_keeps_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

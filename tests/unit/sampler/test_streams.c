@@ -5,7 +5,7 @@
 #include "tests/unit/support/sampler_rig.h"
 #include "tests/unit/support/unit.h"
 
-static void what_is_opened(void **state)
+TEST(what_is_opened)
 {
     struct sampler_rig rig;
     sampler_rig_open(&rig);
@@ -33,7 +33,7 @@ static void what_is_opened(void **state)
 
 /* A PMU of its own kind: its samples say what the access was and how long it took, and it cannot
  * leave anybody's out. */
-static void an_event_with_latency(void **state)
+TEST(an_event_with_latency)
 {
     struct sampler_rig rig;
     sampler_rig_init(&rig);
@@ -58,7 +58,7 @@ static void an_event_with_latency(void **state)
     sampler_rig_release(&rig);
 }
 
-static void all_or_none(void **state)
+TEST(all_or_none)
 {
     struct sampler_rig rig;
     sampler_rig_init(&rig);
@@ -79,7 +79,7 @@ static void all_or_none(void **state)
     sampler_rig_release(&rig);
 }
 
-static void cpus_come_and_go(void **state)
+TEST(cpus_come_and_go)
 {
     struct sampler_rig rig;
     sampler_rig_init(&rig);
@@ -119,7 +119,7 @@ static void cpus_come_and_go(void **state)
 }
 
 /* Gone and back between two passes: the event is dead, and is opened again. */
-static void a_cpu_that_was_away(void **state)
+TEST(a_cpu_that_was_away)
 {
     struct sampler_rig rig;
     sampler_rig_open(&rig);
@@ -139,14 +139,4 @@ static void a_cpu_that_was_away(void **state)
     assert_int_equal(one, 0);
     assert_int_equal(rig.fake.enabled, RIG_CPUS + 1);
     sampler_rig_release(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_opened),      cmocka_unit_test(an_event_with_latency),
-        cmocka_unit_test(all_or_none),         cmocka_unit_test(cpus_come_and_go),
-        cmocka_unit_test(a_cpu_that_was_away),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

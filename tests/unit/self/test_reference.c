@@ -35,7 +35,7 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /* No two samples of different families may have one name. */
-static void test_names_are_unique(void **state)
+TEST(test_names_are_unique)
 {
     static char names[MAX_DESCS * METRIC_SUFFIXES][128];
     const struct descs *descs = all();
@@ -51,7 +51,7 @@ static void test_names_are_unique(void **state)
     }
 }
 
-static void test_names_and_texts(void **state)
+TEST(test_names_and_texts)
 {
     const struct descs *descs = all();
     for (size_t i = 0; i < descs->n; i++) {
@@ -78,7 +78,7 @@ static void test_names_and_texts(void **state)
 }
 
 /* Base units only, and only at the end of a name. */
-static void test_units(void **state)
+TEST(test_units)
 {
     static const char *const base[] = {"seconds", "bytes", "hertz", "ratio", "cycles"};
     static const char *const other[] = {
@@ -116,7 +116,7 @@ static void test_units(void **state)
     }
 }
 
-static void test_collectors(void **state)
+TEST(test_collectors)
 {
     for (size_t i = 0; collector_table[i]; i++) {
         const struct collector_ops *c = collector_table[i];
@@ -228,7 +228,7 @@ static const struct {
     {"process_start_time_seconds", METRIC_GAUGE, NULL},
 };
 
-static void test_contract(void **state)
+TEST(test_contract)
 {
     const struct descs *descs = all();
     for (size_t i = 0; i < sizeof contract / sizeof *contract; i++) {
@@ -250,7 +250,7 @@ static void test_contract(void **state)
     }
 }
 
-static void test_latency_edges(void **state)
+TEST(test_latency_edges)
 {
     static const double edges_ns[] = {60,  70,  80,  90,  100, 120,  140,  170, 200,
                                       250, 300, 400, 500, 700, 1000, 1400, 2000};
@@ -279,7 +279,7 @@ static void test_latency_edges(void **state)
 }
 
 /* A rise of 15 % anywhere between 60 ns and 600 ns moves a latency into another bucket. */
-static void test_probe_edges(void **state)
+TEST(test_probe_edges)
 {
     const struct descs *descs = all();
     size_t seen = 0;
@@ -297,7 +297,7 @@ static void test_probe_edges(void **state)
 }
 
 /* HELP says what a high value means; an info has no value. */
-static void test_help_says_what_high_means(void **state)
+TEST(test_help_says_what_high_means)
 {
     static const char *const words[] = {
         "High", "high",   "tail to the right", "Near ",     "near ",
@@ -328,7 +328,7 @@ static char *read_page(const char *path)
     return text;
 }
 
-static void test_page_has_not_drifted(void **state)
+TEST(test_page_has_not_drifted)
 {
     struct textbuf page = TEXTBUF_INIT;
     assert_int_equal(reference_write(&page), 0);
@@ -345,7 +345,7 @@ static void test_page_has_not_drifted(void **state)
     textbuf_release(&page);
 }
 
-static void test_page_has_every_metric(void **state)
+TEST(test_page_has_every_metric)
 {
     struct textbuf page = TEXTBUF_INIT;
     assert_int_equal(reference_write(&page), 0);
@@ -363,21 +363,4 @@ static void test_page_has_every_metric(void **state)
         textbuf_release(&row);
     }
     textbuf_release(&page);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names_are_unique),
-        cmocka_unit_test(test_names_and_texts),
-        cmocka_unit_test(test_units),
-        cmocka_unit_test(test_collectors),
-        cmocka_unit_test(test_contract),
-        cmocka_unit_test(test_latency_edges),
-        cmocka_unit_test(test_probe_edges),
-        cmocka_unit_test(test_help_says_what_high_means),
-        cmocka_unit_test(test_page_has_not_drifted),
-        cmocka_unit_test(test_page_has_every_metric),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -120,7 +120,7 @@ enum { EXPECTED_REQUESTS = 3 };
 /* ---- tests ---- */
 
 /* A date of 0 would be read as "56 years ago" by every rule that subtracts it from now. */
-static void test_what_never_happened_has_no_date(void **state)
+TEST_WITH(test_what_never_happened_has_no_date, setup, teardown)
 {
     struct fixture *f = *state;
     publish(f);
@@ -132,7 +132,7 @@ static void test_what_never_happened_has_no_date(void **state)
 }
 
 /* What may be alerted on is there before anything happened. */
-static void test_all_there_from_the_start(void **state)
+TEST_WITH(test_all_there_from_the_start, setup, teardown)
 {
     struct fixture *f = *state;
     publish(f);
@@ -184,7 +184,7 @@ static void test_all_there_from_the_start(void **state)
     assert_true(value(f, "process_start_time_seconds", "") > 1.6e9);
 }
 
-static void test_numbers_arrive(void **state)
+TEST_WITH(test_numbers_arrive, setup, teardown)
 {
     struct fixture *f = *state;
     f->tick = (struct tick){.number = 9, .wall_ns = 1790000000500000000};
@@ -238,7 +238,7 @@ static void test_numbers_arrive(void **state)
 
 /* Thousands of nodes without counters: zeros of what never can happen there are most of their
  * series. What it did before it ended stays. */
-static void test_what_does_not_run_has_no_zeros(void **state)
+TEST_WITH(test_what_does_not_run_has_no_zeros, setup, teardown)
 {
     struct fixture *f = *state;
     f->collector[0].enabled = false;
@@ -255,7 +255,7 @@ static void test_what_does_not_run_has_no_zeros(void **state)
 }
 
 /* Starved from the start: the two that an alert divides come together. */
-static void test_counters_that_never_ran(void **state)
+TEST_WITH(test_counters_that_never_ran, setup, teardown)
 {
     struct fixture *f = *state;
     f->status[0].pmu_enabled_seconds = 8;
@@ -266,7 +266,7 @@ static void test_counters_that_never_ran(void **state)
 }
 
 /* One reason at a time, and what it does to available and success. */
-static void test_reasons(void **state)
+TEST_WITH(test_reasons, setup, teardown)
 {
     struct fixture *f = *state;
     static const struct {
@@ -310,7 +310,7 @@ static void test_reasons(void **state)
     assert_value(f, "collector_available", "collector=\"beta\"", 0);
 }
 
-static void test_http(void **state)
+TEST_WITH(test_http, setup, teardown)
 {
     struct fixture *f = *state;
     self_http_requests(f->self, "metrics", "text", 200, 7);
@@ -333,7 +333,7 @@ static void test_http(void **state)
     assert_value(f, "http_requests", "handler=\"metrics\",format=\"text\",code=\"200\"", 8);
 }
 
-static void test_long_names_are_found_again(void **state)
+TEST_WITH(test_long_names_are_found_again, setup, teardown)
 {
     struct fixture *f = *state;
     for (uint64_t i = 1; i <= 3; i++)
@@ -343,7 +343,7 @@ static void test_long_names_are_found_again(void **state)
     assert_int_equal(series_count(f, "interference_exporter_http_requests"), EXPECTED_REQUESTS + 1);
 }
 
-static void test_disabled(void **state)
+TEST(test_disabled)
 {
     struct fixture f;
     build(&f, true);
@@ -367,7 +367,7 @@ static void test_disabled(void **state)
     store_free(f.store);
 }
 
-static void test_unknown_cpu_and_no_collectors(void **state)
+TEST(test_unknown_cpu_and_no_collectors)
 {
     const struct collector_ops *const none[] = {NULL};
     const char *const spellings[] = {"", NULL};
@@ -390,7 +390,7 @@ static void test_unknown_cpu_and_no_collectors(void **state)
     }
 }
 
-static void test_a_taken_name_fails_whole(void **state)
+TEST_WITH(test_a_taken_name_fails_whole, setup, teardown)
 {
     struct fixture *f = *state;
     const struct self_config config = {.version = "1",
@@ -406,7 +406,7 @@ static void test_a_taken_name_fails_whole(void **state)
     assert_value(f, "ticks", "", 0);
 }
 
-static void test_steady_state_allocates_nothing(void **state)
+TEST_WITH(test_steady_state_allocates_nothing, setup, teardown)
 {
     struct fixture *f = *state;
     if (!malloc_count_works())
@@ -427,9 +427,7 @@ static void test_steady_state_allocates_nothing(void **state)
     assert_int_equal(malloc_count(), before);
 }
 
-#define with(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-static void a_recording_is_shown_where_there_is_one(void **state)
+TEST_WITH(a_recording_is_shown_where_there_is_one, setup, teardown)
 {
     struct fixture *f = *state;
     publish(f);
@@ -442,7 +440,7 @@ static void a_recording_is_shown_where_there_is_one(void **state)
     assert_value(f, "recording_active", "", 0);
 }
 
-static void the_black_box_is_shown_where_there_is_one(void **state)
+TEST_WITH(the_black_box_is_shown_where_there_is_one, setup, teardown)
 {
     struct fixture *f = *state;
     publish(f);
@@ -468,7 +466,7 @@ static void the_black_box_is_shown_where_there_is_one(void **state)
     assert_value(f, "blackbox_file_bytes", "", 42);
 }
 
-static void lines_that_are_missing_in_the_log_are_counted(void **state)
+TEST_WITH(lines_that_are_missing_in_the_log_are_counted, setup, teardown)
 {
     struct fixture *f = *state;
     publish(f);
@@ -478,26 +476,4 @@ static void lines_that_are_missing_in_the_log_are_counted(void **state)
     publish(f);
     assert_value(f, "log_lines_dropped", "reason=\"rate\"", 3);
     assert_value(f, "log_lines_dropped", "reason=\"blocked\"", 5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        with(test_all_there_from_the_start),
-        with(test_what_never_happened_has_no_date),
-        with(test_numbers_arrive),
-        with(test_what_does_not_run_has_no_zeros),
-        with(test_counters_that_never_ran),
-        with(test_reasons),
-        with(test_http),
-        with(test_long_names_are_found_again),
-        with(a_recording_is_shown_where_there_is_one),
-        with(the_black_box_is_shown_where_there_is_one),
-        with(lines_that_are_missing_in_the_log_are_counted),
-        cmocka_unit_test(test_disabled),
-        cmocka_unit_test(test_unknown_cpu_and_no_collectors),
-        with(test_a_taken_name_fails_whole),
-        with(test_steady_state_allocates_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

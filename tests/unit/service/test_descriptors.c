@@ -17,7 +17,7 @@ static void check(size_t limit, size_t max, bool with_candidates, bool by_bpf,
 }
 
 /* containers, candidates, counters, connections */
-static void plenty_takes_nothing_away(void **state)
+TEST(plenty_takes_nothing_away)
 {
     check(0, 512, true, false, (struct descriptor_shares){512, 256, SIZE_MAX, 256});
     check(0, 512, false, false, (struct descriptor_shares){512, 0, SIZE_MAX, 256});
@@ -28,7 +28,7 @@ static void plenty_takes_nothing_away(void **state)
           (struct descriptor_shares){100000, 256, SIZE_MAX - 100000 - 768, 256});
 }
 
-static void a_low_limit_bounds_all(void **state)
+TEST(a_low_limit_bounds_all)
 {
     check(1024, 512, true, false, (struct descriptor_shares){128, 32, 608, 128});
     check(1024, 512, false, false, (struct descriptor_shares){128, 0, 640, 128});
@@ -40,7 +40,7 @@ static void a_low_limit_bounds_all(void **state)
 }
 
 /* One descriptor each: 20,000 are more than the 4,096 containers that are the default. */
-static void by_bpf_a_container_takes_its_directory(void **state)
+TEST(by_bpf_a_container_takes_its_directory)
 {
     check(20000, 4096, false, false, (struct descriptor_shares){2500, 0, 20000 - 2500 - 512, 256});
     check(20000, 4096, false, true, (struct descriptor_shares){4096, 0, 20000 - 4096 - 512, 256});
@@ -53,7 +53,7 @@ static void by_bpf_a_container_takes_its_directory(void **state)
 /* Whatever the limit is: together they leave something for listeners, sysfs and logs, the counters
  * have the largest part, and it would do for every container on one CPU; by BPF, for the file with
  * every container's CPU time. */
-static void the_shares_never_exceed_the_whole(void **state)
+TEST(the_shares_never_exceed_the_whole)
 {
     static const size_t allowed[] = {0, 1, 50, 512, 100000, SIZE_MAX};
     for (size_t limit = 64; limit <= 1048576; limit++) {
@@ -87,7 +87,7 @@ static unsigned long fd_table_size(void)
     return size;
 }
 
-static void the_limit_is_raised_to_the_hard_one(void **state)
+TEST(the_limit_is_raised_to_the_hard_one)
 {
     struct rlimit before, low;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -106,7 +106,7 @@ static void the_limit_is_raised_to_the_hard_one(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-static void all_but_some_are_closed(void **state)
+TEST(all_but_some_are_closed)
 {
     pid_t pid = fork();
     if (pid == 0) {
@@ -126,17 +126,4 @@ static void all_but_some_are_closed(void **state)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 1 << 3 | 1 << 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plenty_takes_nothing_away),
-        cmocka_unit_test(a_low_limit_bounds_all),
-        cmocka_unit_test(by_bpf_a_container_takes_its_directory),
-        cmocka_unit_test(the_shares_never_exceed_the_whole),
-        cmocka_unit_test(the_limit_is_raised_to_the_hard_one),
-        cmocka_unit_test(all_but_some_are_closed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 #include "exporter/service/ticker.h"
 #include "tests/unit/support/unit.h"
 
-static void ticks_keep_to_the_grid(void **state)
+TEST(ticks_keep_to_the_grid)
 {
     struct ticker ticker;
     struct tick tick;
@@ -19,7 +19,7 @@ static void ticks_keep_to_the_grid(void **state)
     assert_int_equal(ticker.missed, 0);
 }
 
-static void late_ticks_swallow_those_behind_them(void **state)
+TEST(late_ticks_swallow_those_behind_them)
 {
     struct ticker ticker;
     struct tick tick;
@@ -87,7 +87,7 @@ static void on_signal(void *context, int signo)
     scene->signals++;
 }
 
-static void ticks_deadlines_descriptors_and_signals_are_served(void **state)
+TEST(ticks_deadlines_descriptors_and_signals_are_served)
 {
     const struct loop_callbacks callbacks = {
         .tick_due = tick_due,
@@ -117,14 +117,4 @@ static void ticks_deadlines_descriptors_and_signals_are_served(void **state)
     loop_free(scene.loop);
     close(scene.pipe[0]);
     close(scene.pipe[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ticks_keep_to_the_grid),
-        cmocka_unit_test(late_ticks_swallow_those_behind_them),
-        cmocka_unit_test(ticks_deadlines_descriptors_and_signals_are_served),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 static const uint64_t MIB = 1 << 20;
 
 /* What the two shares are by the figures measured: never above the limit, and never far below. */
-static void the_default_holds_in_the_daemonset(void **state)
+TEST(the_default_holds_in_the_daemonset)
 {
     static const size_t cpus[] = {2, 16, 64, 128};
     for (size_t i = 0; i < sizeof cpus / sizeof *cpus; i++)
@@ -16,7 +16,7 @@ static void the_default_holds_in_the_daemonset(void **state)
     assert_int_equal(shares.counters / (128 * 7 + 1), 514); /* with a directory each */
 }
 
-static void less_holds_fewer(void **state)
+TEST(less_holds_fewer)
 {
     assert_int_equal(memory_share(512 * MIB, 256).containers, 3003);
     assert_int_equal(memory_share(64 * MIB, 2).containers, 786);
@@ -26,18 +26,8 @@ static void less_holds_fewer(void **state)
     assert_int_equal(memory_share(1, 128).counters, 0);
 }
 
-static void without_a_limit(void **state)
+TEST(without_a_limit)
 {
     assert_true(memory_share(0, 128).containers == SIZE_MAX);
     assert_true(memory_share(0, 128).counters == SIZE_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_default_holds_in_the_daemonset),
-        cmocka_unit_test(less_holds_fewer),
-        cmocka_unit_test(without_a_limit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

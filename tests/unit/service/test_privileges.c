@@ -50,7 +50,7 @@ static int enclose_one_who_writes(void)
                                                                                     : write_byte();
 }
 
-static void memory_stays_where_it_is(void **state)
+TEST(memory_stays_where_it_is)
 {
     assert_int_equal(in_child(enclose_all), 0);
     assert_int_equal(in_child(enclose_one_who_writes), 0);
@@ -66,18 +66,9 @@ static int forgo_one(void)
     return kills ? 0 : 3;
 }
 
-static void one_is_given_back(void **state)
+TEST(one_is_given_back)
 {
     if (!privileges_has(CAP_KILL))
         skip();
     assert_int_equal(in_child(forgo_one), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_stays_where_it_is),
-        cmocka_unit_test(one_is_given_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

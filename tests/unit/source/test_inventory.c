@@ -2,7 +2,7 @@
 #include "exporter/source/inventory.h"
 #include "tests/unit/support/unit.h"
 
-static void units_and_threads_are_copied_in_order(void **state)
+TEST(units_and_threads_are_copied_in_order)
 {
     struct inventory inventory = {0};
     struct source_unit unit = {.key = "imc0", .kind = "imc", .socket = 1, .imc = 2};
@@ -26,7 +26,7 @@ static void units_and_threads_are_copied_in_order(void **state)
     assert_null(inventory.threads);
 }
 
-static void holds_a_large_machine(void **state)
+TEST(holds_a_large_machine)
 {
     struct inventory inventory = {0};
     struct source_unit unit = {.kind = "imc"};
@@ -42,13 +42,4 @@ static void holds_a_large_machine(void **state)
     assert_string_equal(inventory.units[999].key, "imc999");
     assert_int_equal(inventory.n_threads, 0);
     inventory_release(&inventory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(units_and_threads_are_copied_in_order),
-        cmocka_unit_test(holds_a_large_machine),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

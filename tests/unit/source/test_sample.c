@@ -1,7 +1,7 @@
 #include "exporter/source/sample.h"
 #include "tests/unit/support/unit.h"
 
-static void words_are_read_as_they_are_written(void **state)
+TEST(words_are_read_as_they_are_written)
 {
     enum access access;
     enum medium medium;
@@ -21,12 +21,4 @@ static void words_are_read_as_they_are_written(void **state)
     }
     assert_int_equal(medium_parse("pmem", &medium), -ENOENT);
     assert_int_equal(access_size_parse("", &size), -ENOENT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_are_read_as_they_are_written),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

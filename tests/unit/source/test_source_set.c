@@ -79,7 +79,7 @@ static uint64_t count0(const struct reading *reading, size_t i)
 
 /* ---- windows ---- */
 
-static void test_window_lies_between_two_readings(void **state)
+TEST_WITH(test_window_lies_between_two_readings, set_up, tear_down)
 {
     struct bench *bench = *state;
     struct fake_source *fake = &bench->fake;
@@ -109,7 +109,7 @@ static void test_window_lies_between_two_readings(void **state)
     assert_int_equal(window.sum->running_ns, 10);
 }
 
-static void test_one_read_per_tick(void **state)
+TEST_WITH(test_one_read_per_tick, set_up, tear_down)
 {
     struct bench *bench = *state;
     struct fake_source *fake = &bench->fake;
@@ -134,7 +134,7 @@ static void test_one_read_per_tick(void **state)
     assert_int_equal(bench->fake.ledger.reads, 2);
 }
 
-static void test_tick_without_reading_widens_the_window(void **state)
+TEST_WITH(test_tick_without_reading_widens_the_window, set_up, tear_down)
 {
     struct bench *bench = *state;
     struct fake_source *fake = &bench->fake;
@@ -169,7 +169,7 @@ static void test_tick_without_reading_widens_the_window(void **state)
     assert_int_equal(count0(window.after, 0), 20);
 }
 
-static void test_rows_may_grow(void **state)
+TEST_WITH(test_rows_may_grow, set_up, tear_down)
 {
     struct bench *bench = *state;
     struct fake_source *fake = &bench->fake;
@@ -201,7 +201,7 @@ static void test_rows_may_grow(void **state)
 }
 
 /* Room for CPUs that came is made when the tick begins: reading allocates nothing. */
-static void test_rows_grow_in_begin(void **state)
+TEST_WITH(test_rows_grow_in_begin, set_up, tear_down)
 {
     if (!malloc_count_works())
         skip();
@@ -223,7 +223,7 @@ static void test_rows_grow_in_begin(void **state)
     assert_int_equal(window.after->n, FAKE_MAX_CPUS);
 }
 
-static void test_steady_ticks_do_not_allocate(void **state)
+TEST_WITH(test_steady_ticks_do_not_allocate, set_up, tear_down)
 {
     if (!malloc_count_works())
         skip();
@@ -253,7 +253,7 @@ static void test_steady_ticks_do_not_allocate(void **state)
 
 /* ---- handles ---- */
 
-static void test_shared_handles_are_counted(void **state)
+TEST_WITH(test_shared_handles_are_counted, set_up, tear_down)
 {
     struct bench *bench = *state;
     struct source_set *set = bench->set;
@@ -282,7 +282,7 @@ static void test_shared_handles_are_counted(void **state)
     assert_int_equal(bench->fake.ledger.closes, 3);
 }
 
-static void test_old_handle_does_not_reach_the_slots_next_user(void **state)
+TEST_WITH(test_old_handle_does_not_reach_the_slots_next_user, set_up, tear_down)
 {
     struct bench *bench = *state;
     struct fake_source *fake = &bench->fake;
@@ -307,7 +307,7 @@ static void test_old_handle_does_not_reach_the_slots_next_user(void **state)
     assert_int_equal(source_set_read(set, 0xffffffff, &window), -EBADF);
 }
 
-static void test_the_key_is_copied(void **state)
+TEST_WITH(test_the_key_is_copied, set_up, tear_down)
 {
     struct bench *bench = *state;
     struct source_set *set = bench->set;
@@ -318,7 +318,7 @@ static void test_the_key_is_copied(void **state)
     assert_int_equal(open_group(set, "c1", GROUP_CORE), handle);
 }
 
-static void test_failed_open_leaves_nothing(void **state)
+TEST_WITH(test_failed_open_leaves_nothing, set_up, tear_down)
 {
     struct bench *bench = *state;
     struct fake_source *fake = &bench->fake;
@@ -344,7 +344,7 @@ static void test_failed_open_leaves_nothing(void **state)
 }
 
 /* Whichever allocation fails: nothing stays open, and the label does not say "file descriptors". */
-static void test_out_of_memory(void **state)
+TEST_WITH(test_out_of_memory, set_up, tear_down)
 {
     if (!malloc_fail(0))
         skip();
@@ -373,7 +373,7 @@ static void test_out_of_memory(void **state)
 
 /* ---- routes ---- */
 
-static void test_routes(void **state)
+TEST_WITH(test_routes, set_up, tear_down)
 {
     struct bench *bench = *state;
     struct fake_source *first = &bench->fake, *second = &bench->second;
@@ -409,7 +409,7 @@ static void test_routes(void **state)
 
 /* What a source cannot, the one before it counts: a pair at a time, and before the first tick only,
  * for it may have been too much for it. */
-static void test_falls_back(void **state)
+TEST_WITH(test_falls_back, set_up, tear_down)
 {
     struct bench *bench = *state;
     struct fake_source *first = &bench->fake, *second = &bench->second;
@@ -442,7 +442,7 @@ static void test_falls_back(void **state)
     assert_int_equal(second->ledger.frees, 1);
 }
 
-static void test_begin_asks_all_and_returns_the_first_error(void **state)
+TEST_WITH(test_begin_asks_all_and_returns_the_first_error, set_up, tear_down)
 {
     struct bench *bench = *state;
     struct fake_source *first = &bench->fake, *second = &bench->second;
@@ -460,7 +460,7 @@ static void test_begin_asks_all_and_returns_the_first_error(void **state)
     assert_int_equal(n, 2);
 }
 
-static void test_probes_are_the_same_list_for_everyone(void **state)
+TEST_WITH(test_probes_are_the_same_list_for_everyone, set_up, tear_down)
 {
     struct bench *bench = *state;
     struct fake_source *fake = &bench->fake;
@@ -484,7 +484,7 @@ static void test_probes_are_the_same_list_for_everyone(void **state)
     assert_int_equal(n, 0);
 }
 
-static void test_samples_come_from_the_source_routed_for_them(void **state)
+TEST_WITH(test_samples_come_from_the_source_routed_for_them, set_up, tear_down)
 {
     struct bench *bench = *state;
     struct fake_source *fake = &bench->fake;
@@ -524,7 +524,7 @@ static void test_samples_come_from_the_source_routed_for_them(void **state)
 }
 
 /* Containers come and go by the thousand: handles stay distinct, every one finds its own group. */
-static void test_churn(void **state)
+TEST_WITH(test_churn, set_up, tear_down)
 {
     struct bench *bench = *state;
     struct source_set *set = bench->set;
@@ -552,29 +552,4 @@ static void test_churn(void **state)
     free_set(bench);
     assert_int_equal(bench->fake.ledger.opens, bench->fake.ledger.closes);
     assert_int_equal(bench->fake.ledger.opens, next - 1);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(test_window_lies_between_two_readings),
-        TEST(test_one_read_per_tick),
-        TEST(test_tick_without_reading_widens_the_window),
-        TEST(test_rows_may_grow),
-        TEST(test_rows_grow_in_begin),
-        TEST(test_steady_ticks_do_not_allocate),
-        TEST(test_shared_handles_are_counted),
-        TEST(test_old_handle_does_not_reach_the_slots_next_user),
-        TEST(test_the_key_is_copied),
-        TEST(test_failed_open_leaves_nothing),
-        TEST(test_out_of_memory),
-        TEST(test_routes),
-        TEST(test_falls_back),
-        TEST(test_begin_asks_all_and_returns_the_first_error),
-        TEST(test_probes_are_the_same_list_for_everyone),
-        TEST(test_samples_come_from_the_source_routed_for_them),
-        TEST(test_churn),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include "tests/unit/support/unit.h"
 
 /* A second collector of samples takes nothing away from the first. */
-static void test_samples_are_the_same_list_for_everyone(void **state)
+TEST(test_samples_are_the_same_list_for_everyone)
 {
     static struct fake_source fake;
     struct source_set *set = source_set_new(NULL);
@@ -43,7 +43,7 @@ static void fill(struct fake_source *fake, size_t n)
         fake->samples[i] = (struct access_sample){.time_ns = i};
 }
 
-static void test_ticks_allocate_nothing(void **state)
+TEST(test_ticks_allocate_nothing)
 {
     static struct fake_source fake;
     struct source_set *set = source_set_new(NULL);
@@ -94,7 +94,7 @@ static void flood_sampling(struct source *source, enum access access, struct sam
     *out = (struct sampling){.period = 3, .lost = 100, .settled_ns = 7};
 }
 
-static void test_what_does_not_fit_is_lost(void **state)
+TEST(test_what_does_not_fit_is_lost)
 {
     enum { BEYOND = 1000 };
     const struct source_ops ops = {
@@ -118,14 +118,4 @@ static void test_what_does_not_fit_is_lost(void **state)
     tick_samples_drain(&samples, NULL);
     assert_int_equal(samples.n, 0);
     tick_samples_release(&samples);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_samples_are_the_same_list_for_everyone),
-        cmocka_unit_test(test_ticks_allocate_nothing),
-        cmocka_unit_test(test_what_does_not_fit_is_lost),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

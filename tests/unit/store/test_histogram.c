@@ -41,7 +41,7 @@ static int bucket_of(double value, int *schema)
 }
 
 /* A power of 2^(1/8) is the last value of its bucket. */
-static void test_boundaries(void **state)
+TEST(test_boundaries)
 {
     int schema;
     for (int i = FIRST; i < FIRST + NATIVE_BUCKETS; i++) {
@@ -58,7 +58,7 @@ static void test_boundaries(void **state)
 }
 
 /* By hand: 1 is 2^0; 1.05 is in (1, 1.0905]; 3 is 2^1.58, in (2.828, 3.084] = bucket 13. */
-static void test_known(void **state)
+TEST(test_known)
 {
     int schema;
     assert_int_equal(bucket_of(1, &schema), 0);
@@ -69,7 +69,7 @@ static void test_known(void **state)
 }
 
 /* 64 buckets of schema 3 end at 2^6, of schema 2 at 2^14, of 1 at 2^30, of 0 at 2^62. */
-static void test_resolution_falls(void **state)
+TEST(test_resolution_falls)
 {
     static const struct {
         double value;
@@ -88,7 +88,7 @@ static void test_resolution_falls(void **state)
 }
 
 /* What was counted before moves to the bucket of the lower schema that holds it. */
-static void test_counts_survive(void **state)
+TEST(test_counts_survive)
 {
     struct histogram *h = new_histogram(), *coarse = new_histogram();
     double sum = 0;
@@ -118,7 +118,7 @@ static void test_counts_survive(void **state)
     free(coarse);
 }
 
-static void test_hostile(void **state)
+TEST(test_hostile)
 {
     struct histogram *h = new_histogram(), *empty = new_histogram();
     static const double ignored[] = {NAN, -NAN, INFINITY, -INFINITY, -1, -0x1p-1074, -0x1p1023};
@@ -136,14 +136,4 @@ static void test_hostile(void **state)
     assert_int_equal(h->count, 6);
     free(h);
     free(empty);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_boundaries),       cmocka_unit_test(test_known),
-        cmocka_unit_test(test_resolution_falls), cmocka_unit_test(test_counts_survive),
-        cmocka_unit_test(test_hostile),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@ static const struct metric_desc window = {.name = "t_window_seconds",
                                           .n_edges = 3};
 static const struct metric_desc info = {.name = "t_build", .type = METRIC_INFO, .help = "Build."};
 
-static void test_units(void **state)
+TEST(test_units)
 {
     static const struct {
         const char *name;
@@ -38,7 +38,7 @@ static void test_units(void **state)
     }
 }
 
-static void test_families(void **state)
+TEST(test_families)
 {
     struct store *store = new_store();
     struct family *family;
@@ -77,7 +77,7 @@ static void test_families(void **state)
     store_free(store);
 }
 
-static void test_values(void **state)
+TEST(test_values)
 {
     struct store *store = new_store();
     struct series *count = add_series(add_family(store, &reads), NULL, NULL, NULL);
@@ -124,7 +124,7 @@ static void test_values(void **state)
     store_free(store);
 }
 
-static void test_shown_or_cleared(void **state)
+TEST(test_shown_or_cleared)
 {
     struct store *store = new_store();
     struct series *count = add_series(add_family(store, &reads), NULL, NULL, NULL);
@@ -143,7 +143,7 @@ static void test_shown_or_cleared(void **state)
     store_free(store);
 }
 
-static void test_histogram(void **state)
+TEST(test_histogram)
 {
     struct store *store = new_store();
     struct series *series = add_series(add_family(store, &window), NULL, "n", "0");
@@ -162,7 +162,7 @@ static void test_histogram(void **state)
     store_free(store);
 }
 
-static void test_duplicates(void **state)
+TEST(test_duplicates)
 {
     struct store *store = new_store();
     struct family *family = add_family(store, &reads), *other = add_family(store, &wait);
@@ -196,7 +196,7 @@ static void test_duplicates(void **state)
     store_free(store);
 }
 
-static void test_how_many_are_shown(void **state)
+TEST(test_how_many_are_shown)
 {
     static const struct metric_desc note = {
         .name = "note", .type = METRIC_NOTE, .number = METRIC_U64, .help = "Note."};
@@ -231,7 +231,7 @@ static void test_how_many_are_shown(void **state)
     store_free(store);
 }
 
-static void test_relabel(void **state)
+TEST(test_relabel)
 {
     struct store *store = new_store();
     struct family *family = add_family(store, &reads);
@@ -255,7 +255,7 @@ static void test_relabel(void **state)
 }
 
 /* The index against a plain array, under much coming and going. */
-static void test_duplicates_under_churn(void **state)
+TEST(test_duplicates_under_churn)
 {
     enum { NAMES = 3000 };
     struct store *store = new_store();
@@ -285,7 +285,7 @@ static void test_duplicates_under_churn(void **state)
     free(present);
 }
 
-static void test_bad_labels(void **state)
+TEST(test_bad_labels)
 {
     struct store *store = new_store(), *second = new_store();
     struct family *family = add_family(store, &reads);
@@ -306,7 +306,7 @@ static void test_bad_labels(void **state)
     store_free(store);
 }
 
-static void test_labelset(void **state)
+TEST(test_labelset)
 {
     struct labelset *set;
     const struct label labels[] = {{"a", "q\"b\\s\nn"}, {"b", "\xc3\x28"}, {"c", NULL}};
@@ -329,7 +329,7 @@ static void test_labelset(void **state)
 }
 
 /* A reader may hold an old snapshot while series and labels come and go. */
-static void test_held_snapshot(void **state)
+TEST(test_held_snapshot)
 {
     struct store *store = new_store();
     struct family *family = add_family(store, &reads);
@@ -364,7 +364,7 @@ static void test_held_snapshot(void **state)
     store_free(store);
 }
 
-static void test_before_first(void **state)
+TEST(test_before_first)
 {
     struct store *store = new_store();
     assert_null(store_acquire(store));
@@ -374,7 +374,7 @@ static void test_before_first(void **state)
     store_free(NULL);
 }
 
-static void test_created(void **state)
+TEST(test_created)
 {
     struct store *store = new_store();
     struct family *family = add_family(store, &reads);
@@ -387,25 +387,4 @@ static void test_created(void **state)
     assert_int_equal(family_at(snapshot, 0)->samples[1].created_wall_ns, 6000);
     snapshot_release(snapshot);
     store_free(store);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_units),
-        cmocka_unit_test(test_families),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_shown_or_cleared),
-        cmocka_unit_test(test_histogram),
-        cmocka_unit_test(test_duplicates),
-        cmocka_unit_test(test_how_many_are_shown),
-        cmocka_unit_test(test_relabel),
-        cmocka_unit_test(test_duplicates_under_churn),
-        cmocka_unit_test(test_bad_labels),
-        cmocka_unit_test(test_labelset),
-        cmocka_unit_test(test_held_snapshot),
-        cmocka_unit_test(test_before_first),
-        cmocka_unit_test(test_created),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

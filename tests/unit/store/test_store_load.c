@@ -69,7 +69,7 @@ static void fleet_set(struct fleet *fleet, uint64_t value)
     }
 }
 
-static void test_steady_publish_allocates_nothing(void **state)
+TEST(test_steady_publish_allocates_nothing)
 {
     if (!malloc_count_works())
         skip();
@@ -93,7 +93,7 @@ static void test_steady_publish_allocates_nothing(void **state)
     store_free(fleet.store);
 }
 
-static void test_churn_leaks_nothing(void **state)
+TEST(test_churn_leaks_nothing)
 {
     struct fleet fleet = {0};
     fleet_start(&fleet);
@@ -161,7 +161,7 @@ static void *reader(void *context)
     return NULL;
 }
 
-static void test_readers_and_writer(void **state)
+TEST(test_readers_and_writer)
 {
     struct fleet fleet = {0};
     fleet_start(&fleet);
@@ -189,14 +189,4 @@ static void test_readers_and_writer(void **state)
         assert_null(problem);
     }
     store_free(fleet.store);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steady_publish_allocates_nothing),
-        cmocka_unit_test(test_churn_leaks_nothing),
-        cmocka_unit_test(test_readers_and_writer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

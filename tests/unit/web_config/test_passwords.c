@@ -108,7 +108,7 @@ static enum password_answer ask(struct rig *rig, const char *user, const char *p
     return ask_once(rig, user, password, 1, &request);
 }
 
-static void test_right_and_wrong(void **state)
+TEST_WITH(test_right_and_wrong, start, stop)
 {
     struct rig *rig = *state;
     for (int i = 0; i < 3; i++) {
@@ -129,7 +129,7 @@ static void test_right_and_wrong(void **state)
 }
 
 /* A name that does not exist costs what a name that exists costs: a call each, of the same cost. */
-static void test_unknown_users_cost_the_same(void **state)
+TEST_WITH(test_unknown_users_cost_the_same, start, stop)
 {
     struct rig *rig = *state;
     uint64_t before = passwords_checked(rig->passwords);
@@ -150,7 +150,7 @@ static void test_unknown_users_cost_the_same(void **state)
     assert_int_equal(ask(rig, "nobody", "fakepassword"), PASSWORD_WRONG);
 }
 
-static void test_never_waits(void **state)
+TEST_WITH(test_never_waits, start, stop)
 {
     struct rig *rig = *state;
     assert_int_equal(passwords_recall(rig->passwords, &rig->config, "alice", "secret"),
@@ -167,7 +167,7 @@ static void test_never_waits(void **state)
 }
 
 /* However many wrong passwords are tried, who was right is not asked to wait again. */
-static void test_wrong_ones_push_out_no_right_ones(void **state)
+TEST_WITH(test_wrong_ones_push_out_no_right_ones, start, stop)
 {
     struct rig *rig = *state;
     assert_int_equal(ask(rig, "alice", "secret"), PASSWORD_RIGHT);
@@ -182,7 +182,7 @@ static void test_wrong_ones_push_out_no_right_ones(void **state)
     assert_int_equal(passwords_checked(rig->passwords), before);
 }
 
-static void test_turns(void **state)
+TEST_WITH(test_turns, start, stop)
 {
     struct rig *rig = *state;
     struct request greedy[3] = {{rig, "greedy 0"}, {rig, "greedy 1"}, {rig, "greedy 2"}};
@@ -205,7 +205,7 @@ static void test_turns(void **state)
     assert_int_equal(ask_once(rig, "bob", "secret", 7, &twin), PASSWORD_RIGHT);
 }
 
-static void test_full(void **state)
+TEST_WITH(test_full, start, stop)
 {
     struct rig *rig = *state;
     static struct request requests[PASSWORDS_CHECKS + 1];
@@ -225,7 +225,7 @@ static void test_full(void **state)
     assert_int_equal(ask_once(rig, "bob", "secret", 1, &requests[0]), PASSWORD_BUSY);
 }
 
-static void test_many_wait_for_one(void **state)
+TEST_WITH(test_many_wait_for_one, start, stop)
 {
     struct rig *rig = *state;
     static struct request requests[PASSWORDS_WAITING + 1];
@@ -239,20 +239,4 @@ static void test_many_wait_for_one(void **state)
     pthread_mutex_unlock(&checking);
     wait_for(rig, PASSWORDS_WAITING);
     assert_int_equal(passwords_checked(rig->passwords), 1);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, start, stop)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_right_and_wrong),
-        TEST(test_unknown_users_cost_the_same),
-        TEST(test_never_waits),
-        TEST(test_wrong_ones_push_out_no_right_ones),
-        TEST(test_turns),
-        TEST(test_full),
-        TEST(test_many_wait_for_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

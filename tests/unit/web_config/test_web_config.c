@@ -27,7 +27,7 @@ static void bad_bytes(const char *text, size_t len, const char *words)
         fail_msg("\"%s\" does not say \"%s\", for\n%s", error, words, text);
 }
 
-static void test_whole_file(void **state)
+TEST(test_whole_file)
 {
     struct web_config c = good("tls_server_config:\n"
                                "  cert_file: c.pem\n"
@@ -87,7 +87,7 @@ static void test_whole_file(void **state)
     web_config_release(&c);
 }
 
-static void test_defaults(void **state)
+TEST(test_defaults)
 {
     static const char *const empty[] = {
         "",
@@ -128,7 +128,7 @@ static void test_defaults(void **state)
     web_config_release(&c);
 }
 
-static void test_refused(void **state)
+TEST(test_refused)
 {
     static const struct {
         const char *text, *words;
@@ -201,7 +201,7 @@ static void test_refused(void **state)
     free(large);
 }
 
-static void test_what_tls_needs(void **state)
+TEST(test_what_tls_needs)
 {
     static const struct {
         const char *tls, *words; /* NULL: good */
@@ -236,7 +236,7 @@ static void test_what_tls_needs(void **state)
     }
 }
 
-static void test_hashes(void **state)
+TEST(test_hashes)
 {
     static const char tail[] = "QOauhQNbBCuQDKes6eFzPeMqBSjb7Mr5DUmpZ/VcEd00UAV/LDeSi";
     static const struct {
@@ -275,7 +275,7 @@ static void test_hashes(void **state)
 }
 
 /* The test vector of crypt_blowfish ("U*U"), and the toolkit's hash for nobody. */
-static void test_bcrypt(void **state)
+TEST(test_bcrypt)
 {
     static const char *const vectors[][2] = {
         {"U*U", "$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"},
@@ -298,7 +298,7 @@ static void test_bcrypt(void **state)
     bcrypt_free(bcrypt);
 }
 
-static void test_authorization(void **state)
+TEST(test_authorization)
 {
     static const struct {
         const char *header, *user, *password; /* user NULL: refused */
@@ -334,7 +334,7 @@ static void test_authorization(void **state)
     }
 }
 
-static void test_limit(void **state)
+TEST(test_limit)
 {
     struct web_limit none = {0};
     for (int i = 0; i < 1000; i++)
@@ -356,7 +356,7 @@ static void test_limit(void **state)
     assert_true(web_limit_take(&largest, 1));
 }
 
-static void test_sans(void **state)
+TEST(test_sans)
 {
     char *names[] = {"prometheus.example", "ops@example.org", "10.0.0.1", "2001:db8::1",
                      "spiffe://cluster/prometheus"};
@@ -395,7 +395,7 @@ static void test_sans(void **state)
 }
 
 /* Every name of the tables is one that GnuTLS knows, alone and for each key. */
-static void test_names(void **state)
+TEST(test_names)
 {
     char text[WEB_PRIORITY_SIZE];
     gnutls_priority_t priority;
@@ -435,7 +435,7 @@ static void test_names(void **state)
 }
 
 /* A list is about TLS up to 1.2; a key of the other kind leaves TLS 1.3 only. */
-static void test_lists_of_suites(void **state)
+TEST(test_lists_of_suites)
 {
     char text[WEB_PRIORITY_SIZE];
     struct web_config c = good("tls_server_config: {cipher_suites: "
@@ -455,22 +455,4 @@ static void test_lists_of_suites(void **state)
     assert_true(web_priority(&c.tls, WEB_KEY_RSA, WEB_TLS12, text));
     assert_null(strstr(text, "PRECEDENCE"));
     web_config_release(&c);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_whole_file),
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_what_tls_needs),
-        cmocka_unit_test(test_hashes),
-        cmocka_unit_test(test_bcrypt),
-        cmocka_unit_test(test_authorization),
-        cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_sans),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_lists_of_suites),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ static struct web_stamp believed(const char *path, const char *expected)
     return stamp;
 }
 
-static void test_young_files_are_not_believed(void **state)
+TEST_WITH(test_young_files_are_not_believed, make_folder, remove_folder)
 {
     const struct folder *f = *state;
     struct web_stamp stamp;
@@ -83,7 +83,7 @@ static void test_young_files_are_not_believed(void **state)
     assert_true(web_file_unchanged(f->file, &stamp));
 }
 
-static void test_changes_are_seen(void **state)
+TEST_WITH(test_changes_are_seen, make_folder, remove_folder)
 {
     const struct folder *f = *state;
     const struct timespec old[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
@@ -109,7 +109,7 @@ static void test_changes_are_seen(void **state)
     assert_false(web_file_unchanged(f->file, &stamp));
 }
 
-static void test_refused(void **state)
+TEST_WITH(test_refused, make_folder, remove_folder)
 {
     const struct folder *f = *state;
     struct web_text text;
@@ -129,16 +129,4 @@ static void test_refused(void **state)
     assert_int_equal(text.len, WEB_FILE_MAX_BYTES);
     web_text_release(&text);
     free(large);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_young_files_are_not_believed),
-        TEST(test_changes_are_seen),
-        TEST(test_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
