@@ -1,5 +1,5 @@
 /*
- * How much there is to be counted on this machine, and so by what (counting.h): its CPUs, its
+ * How much there is to be counted on this machine, and so by what: its CPUs, its
  * events, and the containers that run when the exporter starts.
  */
 #ifndef IE_DAEMON_BURDEN_H

@@ -9,7 +9,7 @@
 #include "exporter/daemon/internal.h"
 #include "exporter/daemon/introduce.h"
 #include "exporter/self/version.h"
-#include "exporter/service/memory_shares.h"
+#include "exporter/service/descriptors.h"
 
 static uint64_t memory_limit(void)
 {

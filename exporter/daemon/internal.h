@@ -22,7 +22,6 @@
 #include "exporter/self/self.h"
 #include "exporter/service/descriptors.h"
 #include "exporter/service/loop.h"
-#include "exporter/service/ticker.h"
 
 struct exporter {
     const struct plan *plan;

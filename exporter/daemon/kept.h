@@ -13,7 +13,7 @@
 #include "exporter/live/live.h"
 #include "exporter/pages/pages.h"
 #include "exporter/source/machine.h"
-#include "exporter/state/file/saver.h"
+#include "exporter/state/file/file.h"
 #include "exporter/state/state.h"
 
 /* All zero: there is no file. */

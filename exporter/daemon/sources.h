@@ -9,8 +9,10 @@
 
 #include "collectors/contract/facts.h"
 #include "exporter/base/log.h"
+#include "exporter/containers/cgroup_map.h"
+#include "exporter/containers/cgroups/process.h"
 #include "exporter/daemon/plan.h"
-#include "exporter/daemon/sample_owners.h"
+#include "exporter/source/accesses/assignment.h"
 #include "exporter/source/inventory.h"
 #include "exporter/source/perf/said.h"
 #include "exporter/source/pmem/pmem.h"
@@ -18,6 +20,21 @@
 #include "exporter/source/recording/recorder.h"
 #include "exporter/source/recording/replay.h"
 #include "exporter/source/source_set.h"
+
+/*
+ * Finds the container that a sample belongs to, by its cgroup.
+ */
+
+/* Embedded where it does not move: 'owners' points to it. */
+struct container_owners {
+    struct sample_owners owners; /* answers container_tag() of the container */
+    struct cgroup_map *map;      /* borrowed */
+    struct process_cgroups cgroups;
+};
+
+/* As process_cgroups_init. */
+int container_owners_init(struct container_owners *owners, const struct fsroot *fs,
+                          struct cgroup_map *map, char *error, size_t error_size);
 
 struct sources {
     struct source_set *set;     /* owned, with every source in it */

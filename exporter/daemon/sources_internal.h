@@ -15,7 +15,7 @@ int sources_init_replayed(struct sources *sources, const struct sources_config *
                           size_t error_size);
 
 /* The counters of containers by a program in the kernel, if a flag asks for them or cgroup events
- * would be too many (counting.h), and they can be had: from then on they serve what perf serves
+ * would be too many (burden.h), and they can be had: from then on they serve what perf serves
  * otherwise. CAP_BPF is given back if not. 'perf' says how events are opened. */
 int sources_add_bpf(struct sources *sources, const struct sources_config *config,
                     const struct perf_config *perf);

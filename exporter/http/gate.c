@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "exporter/base/hash.h"
-#include "exporter/http/peer.h"
+#include "exporter/http/connections.h"
 #include "exporter/http/web_config/basic.h"
 #include "exporter/http/web_config/bcrypt.h"
 #include "exporter/http/web_config/web.h"

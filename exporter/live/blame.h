@@ -1,6 +1,6 @@
 /*
  * Why a container is slower than it could be, in one word and one sentence: what it waits for
- * (lost.h), joined with who makes memory slow. The one place where both are looked at. Pure.
+ * (live.h), joined with who makes memory slow. The one place where both are looked at. Pure.
  */
 #ifndef IE_LIVE_BLAME_H
 #define IE_LIVE_BLAME_H

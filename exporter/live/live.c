@@ -1,5 +1,3 @@
-#include "exporter/live/internal.h"
-
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,6 +6,7 @@
 #include "exporter/base/array.h"
 #include "exporter/base/textbuf.h"
 #include "exporter/live/clip.h"
+#include "exporter/live/internal.h"
 
 int live_new(struct live **out)
 {

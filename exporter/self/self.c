@@ -9,13 +9,21 @@
 #include "exporter/self/metrics.h"
 #include "exporter/service/own_process.h"
 
+/* What each collector has one of. */
+enum plain { AVAILABLE, SUCCESS, DURATION, LAST_SUCCESS, PMU_ENABLED, PMU_RUNNING, PLAINS };
+
+static const enum self_metric plain_metrics[PLAINS] = {
+    [AVAILABLE] = SELF_COLLECTOR_AVAILABLE, [SUCCESS] = SELF_COLLECTOR_SUCCESS,
+    [DURATION] = SELF_COLLECTOR_DURATION,   [LAST_SUCCESS] = SELF_COLLECTOR_LAST_SUCCESS,
+    [PMU_ENABLED] = SELF_PMU_ENABLED,       [PMU_RUNNING] = SELF_PMU_RUNNING,
+};
+
 struct collector_series {
-    struct series *available, *success, *duration, *last_success;
+    struct series *plain[PLAINS];
     struct series *reason[REASON_COUNT]; /* of the info; one is present */
     unsigned discards;                   /* of its ops */
     struct series *discarded[DISCARD_COUNT];
     struct series *open_failures[REASON_COUNT]; /* NULL for what is no failure */
-    struct series *pmu_enabled, *pmu_running;
 };
 
 struct http_series {
@@ -63,18 +71,10 @@ static int make_collector(struct self *self, struct collector_series *c,
                           const struct collector_ops *ops)
 {
     struct label labels[2] = {{"collector", ops->name}, {"reason", NULL}};
-    const struct {
-        enum self_metric metric;
-        struct series **out;
-    } plain[] = {
-        {SELF_COLLECTOR_AVAILABLE, &c->available}, {SELF_COLLECTOR_SUCCESS, &c->success},
-        {SELF_COLLECTOR_DURATION, &c->duration},   {SELF_COLLECTOR_LAST_SUCCESS, &c->last_success},
-        {SELF_PMU_ENABLED, &c->pmu_enabled},       {SELF_PMU_RUNNING, &c->pmu_running},
-    };
     int err = 0;
     c->discards = ops->discards;
-    for (size_t i = 0; !err && i < sizeof plain / sizeof *plain; i++)
-        err = make_latent(self->family[plain[i].metric], labels, 1, plain[i].out);
+    for (int i = 0; !err && i < PLAINS; i++)
+        err = make_latent(self->family[plain_metrics[i]], labels, 1, &c->plain[i]);
     for (int i = 0; !err && i < DISCARD_COUNT; i++) {
         labels[1].value = discard_name((enum discard_reason)i);
         err = make_latent(self->family[SELF_WINDOWS_DISCARDED], labels, 2, &c->discarded[i]);
@@ -103,7 +103,7 @@ static int make_collectors(struct self *self, const struct collector_ops *const 
     return err;
 }
 
-static int make_containers(struct self *self)
+static const char *state_name(int state)
 {
     static const char *const states[CONTAINER_COUNTS] = {
         [CONTAINERS_MONITORED] = "monitored",
@@ -111,30 +111,27 @@ static int make_containers(struct self *self)
         [CONTAINERS_EXCLUDED] = "excluded",
         [CONTAINERS_OVER_LIMIT] = "over_limit",
     };
-    int err = 0;
-    for (int i = 0; !err && i < CONTAINER_COUNTS; i++) {
-        const struct label state = {"state", states[i]};
-        err = series_new(self->family[SELF_CONTAINERS], NULL, &state, 1, &self->containers[i]);
-    }
-    return err;
+    return states[state];
 }
 
-static int make_log_drops(struct self *self)
+static const char *drop_name(int drop)
 {
-    int err = 0;
-    for (int i = 0; !err && i < LOG_DROPS; i++) {
-        const struct label reason = {"reason", log_drop_name((enum log_drop)i)};
-        err = series_new(self->family[SELF_LOG_DROPPED], NULL, &reason, 1, &self->log_dropped[i]);
-    }
-    return err;
+    return log_drop_name((enum log_drop)drop);
 }
 
-static int make_refusals(struct self *self)
+static const char *refusal_name(int why)
+{
+    return cgroup_refusal_name((enum cgroup_refusal)why);
+}
+
+/* One for each value of its label. */
+static int make_each(struct self *self, enum self_metric metric, const char *(*name)(int), int n,
+                     struct series **out)
 {
     int err = 0;
-    for (int i = 0; !err && i < CGROUP_REFUSALS; i++) {
-        const struct label reason = {"reason", cgroup_refusal_name((enum cgroup_refusal)i)};
-        err = series_new(self->family[SELF_CGROUPS_REFUSED], NULL, &reason, 1, &self->refused[i]);
+    for (int i = 0; !err && i < n; i++) {
+        const struct label label = {self_descs[metric].labels, name(i)};
+        err = series_new(self->family[metric], NULL, &label, 1, &out[i]);
     }
     return err;
 }
@@ -203,11 +200,11 @@ int self_new(struct store *store, const struct self_config *config, struct self 
     if (!err)
         err = make_collectors(self, config->collectors);
     if (!err)
-        err = make_containers(self);
+        err = make_each(self, SELF_CONTAINERS, state_name, CONTAINER_COUNTS, self->containers);
     if (!err)
-        err = make_log_drops(self);
+        err = make_each(self, SELF_LOG_DROPPED, drop_name, LOG_DROPS, self->log_dropped);
     if (!err)
-        err = make_refusals(self);
+        err = make_each(self, SELF_CGROUPS_REFUSED, refusal_name, CGROUP_REFUSALS, self->refused);
     struct fsroot own;
     if (!err && all)
         err = fsroot_init(&own, NULL, NULL, NULL, NULL);
@@ -241,12 +238,7 @@ void self_free(struct self *self)
     free_all(self->log_dropped, LOG_DROPS);
     for (size_t i = 0; i < self->n_collectors; i++) {
         struct collector_series *c = &self->collectors[i];
-        series_free(c->available);
-        series_free(c->success);
-        series_free(c->duration);
-        series_free(c->last_success);
-        series_free(c->pmu_enabled);
-        series_free(c->pmu_running);
+        free_all(c->plain, PLAINS);
         free_all(c->reason, REASON_COUNT);
         free_all(c->discarded, DISCARD_COUNT);
         free_all(c->open_failures, REASON_COUNT);
@@ -283,12 +275,12 @@ static void update_collector(struct collector_series *c, const struct self_colle
     bool available = state->enabled && collector_is_available(status);
     bool counts = status->pmu_enabled_seconds > 0;
 
-    series_set_u64(c->available, available);
-    series_show_u64(c->success, state->enabled, available && !status->failed);
-    series_show(c->duration, state->enabled, state->duration_seconds);
-    set_date(c->last_success, state->last_success_wall_ns);
-    series_show(c->pmu_enabled, counts, status->pmu_enabled_seconds);
-    series_show(c->pmu_running, counts, status->pmu_running_seconds);
+    series_set_u64(c->plain[AVAILABLE], available);
+    series_show_u64(c->plain[SUCCESS], state->enabled, available && !status->failed);
+    series_show(c->plain[DURATION], state->enabled, state->duration_seconds);
+    set_date(c->plain[LAST_SUCCESS], state->last_success_wall_ns);
+    series_show(c->plain[PMU_ENABLED], counts, status->pmu_enabled_seconds);
+    series_show(c->plain[PMU_RUNNING], counts, status->pmu_running_seconds);
     for (int i = 0; i < DISCARD_COUNT; i++) {
         bool common = state->enabled && c->discards & DISCARD_BIT((unsigned)i);
         series_show_u64(c->discarded[i], common || status->discarded[i] > 0, status->discarded[i]);

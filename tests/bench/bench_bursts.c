@@ -17,9 +17,9 @@
 
 #include "exporter/base/clock.h"
 #include "exporter/source/probe/buffer.h"
-#include "exporter/source/probe/burst.h"
 #include "exporter/source/probe/probe.h"
-#include "exporter/source/probe/random.h"
+#include "exporter/source/probe/run.h"
+#include "exporter/source/probe/thread.h"
 #include "exporter/source/probe/topology.h"
 
 enum { MOST_SECONDS = 3600, LONG_RUNS = 10, LEVEL_SECONDS = 60, SHORT = CHASE_BURSTS };

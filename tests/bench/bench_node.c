@@ -28,7 +28,6 @@
 #include "exporter/pages/pages.h"
 #include "exporter/self/self.h"
 #include "exporter/service/loop.h"
-#include "exporter/service/ticker.h"
 #include "tests/bench/synthetic.h"
 
 enum { MOST_TICKS = 10000 };

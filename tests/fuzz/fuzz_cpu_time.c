@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "exporter/source/activity/parse.h"
+#include "exporter/source/activity/file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/source/accesses/code.h"
 #include "exporter/source/accesses/maps.h"
+#include "exporter/source/accesses/own_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,16 +4,60 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "exporter/base/array.h"
 #include "exporter/base/whole.h"
-#include "exporter/containers/names/allowance.h"
-#include "exporter/containers/names/host.h"
+
+/* How often something may be done: 'burst' times at once, and then once in refill_ns. */
+struct allowance {
+    unsigned burst;
+    uint64_t refill_ns;
+    uint64_t full_ns; /* when all of the burst may be had again; 0: at once */
+};
+
+static bool allowance_take(struct allowance *allowance, uint64_t now_ns)
+{
+    uint64_t full_ns = allowance->full_ns > now_ns ? allowance->full_ns : now_ns;
+    if (full_ns - now_ns + allowance->refill_ns > allowance->burst * allowance->refill_ns)
+        return false;
+    allowance->full_ns = full_ns + allowance->refill_ns;
+    return true;
+}
+
+/* ---- files below the host's root ---- */
+
+/*
+ * Opens a path below the host's root without leaving it: the host's absolute symbolic links (a
+ * docker data root elsewhere) are meant from its own root, not from ours. The last component may
+ * not be a link, and opening a FIFO does not wait. A descriptor to read, or -errno.
+ */
+static int host_open(const struct fsroot *fs, const char *relative, int flags)
+{
+    char root[4096];
+    int err = fsroot_path(fs, FSROOT_HOST, "", root, sizeof root);
+    if (err)
+        return err;
+    int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (root_fd < 0)
+        return -errno;
+    const struct open_how how = {
+        .flags = (unsigned)(flags | O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC),
+        .resolve = RESOLVE_IN_ROOT,
+    };
+    long fd = syscall(SYS_openat2, root_fd, relative, &how, sizeof how);
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM)) /* before Linux 5.6; old seccomp profiles */
+        fd = openat(root_fd, relative, (int)how.flags);
+    int result = fd < 0 ? -errno : (int)fd;
+    close(root_fd);
+    return result;
+}
 
 /* ---- folders of names ---- */
 

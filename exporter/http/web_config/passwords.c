@@ -12,9 +12,7 @@
 
 #include "exporter/http/web_config/bcrypt.h"
 
-/* ---- remembered answers ---- */
-
-/* Digests that were found right, or wrong; when it is full, a random tenth goes. One thread. */
+/* ---- digests that were found right, or wrong; when it is full, a random tenth goes ---- */
 
 enum { DIGEST_BYTES = 32 }; /* SHA-256 */
 

@@ -6,7 +6,6 @@
 
 #include "exporter/base/clock.h"
 #include "exporter/source/accesses/address_space.h"
-#include "exporter/source/accesses/budget.h"
 #include "exporter/source/accesses/pid_table.h"
 
 /* How often the pause after a process that is too large is doubled. */

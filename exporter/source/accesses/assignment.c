@@ -6,7 +6,6 @@
 
 #include "exporter/base/clock.h"
 #include "exporter/source/accesses/address_spaces.h"
-#include "exporter/source/accesses/budget.h"
 #include "exporter/source/accesses/code_cache.h"
 #include "exporter/source/accesses/own_reader.h"
 #include "exporter/source/accesses/process_table.h"

@@ -21,7 +21,7 @@ struct process_reader_ops {
     int (*open_maps)(struct process_reader *reader, uint32_t number);
     int (*next_maps)(struct process_reader *reader, const char **text, size_t *len);
     void (*close_maps)(struct process_reader *reader);
-    /* As process_code_read and process_code_is_wide of code.h. */
+    /* As process_code_read and process_code_is_wide of own_reader.h. */
     int (*code)(struct process_reader *reader, uint32_t number, uint64_t address,
                 uint8_t out[ACCESS_CODE_BYTES]);
     int (*is_wide)(struct process_reader *reader, uint32_t number, bool *out);

@@ -5,8 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exporter/source/activity/open.h"
-#include "exporter/source/activity/parse.h"
+#include "exporter/source/activity/file.h"
 #include "exporter/source/perf/cpus.h"
 
 /* ---- rows of counts ---- */

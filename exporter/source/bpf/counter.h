@@ -13,7 +13,6 @@
 
 #include "exporter/source/bpf/set.h"
 #include "exporter/source/bpf/slots.h"
-#include "exporter/source/perf/context.h"
 #include "exporter/source/perf/cpus.h"
 #include "exporter/source/perf/group.h"
 #include "exporter/source/perf/ladder.h"

@@ -11,7 +11,7 @@
 #include "exporter/base/reason.h"
 #include "exporter/source/event/encode.h"
 #include "exporter/source/event/table.h"
-#include "exporter/source/perf/context.h"
+#include "exporter/source/perf/group.h"
 #include "exporter/source/perf/kernel.h"
 #include "exporter/source/source.h"
 

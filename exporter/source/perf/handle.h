@@ -9,7 +9,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "exporter/source/perf/context.h"
 #include "exporter/source/perf/cpus.h"
 #include "exporter/source/perf/group.h"
 #include "exporter/source/perf/ladder.h"

@@ -17,8 +17,8 @@
 #include <stdint.h>
 
 #include "exporter/source/event/encode.h"
-#include "exporter/source/perf/context.h"
 #include "exporter/source/perf/cpus.h"
+#include "exporter/source/perf/group.h"
 #include "exporter/source/source.h"
 
 enum {

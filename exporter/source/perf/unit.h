@@ -9,13 +9,12 @@
 
 #include "exporter/source/event/encode.h"
 #include "exporter/source/machine.h"
-#include "exporter/source/perf/context.h"
 #include "exporter/source/perf/cpus.h"
 #include "exporter/source/perf/group.h"
 
 /*
  * The memory controllers that sysfs shows: one unit per uncore_imc_<n> or amd_umc_<n> and CPU of
- * its cpumask (one per die, which mostly is one per socket), in that order; then the L3s (l3.h).
+ * its cpumask (one per die, which mostly is one per socket), in that order; then the L3s.
  * Stores up to 'cap' of them, and their full number in *n. 0 or -errno; none is not an error.
  *
  * A scope of such a unit names a channel: one of the groups that its counts are

@@ -6,7 +6,7 @@
 
 #include "exporter/base/clock.h"
 #include "exporter/source/probe/buffer.h"
-#include "exporter/source/probe/random.h"
+#include "exporter/source/probe/run.h"
 #include "exporter/source/probe/thread.h"
 #include "exporter/source/probe/topology.h"
 

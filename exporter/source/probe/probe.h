@@ -2,10 +2,10 @@
  * The memory probe: real load-to-use latency, from a pinned thread that chases pointers.
  *
  * One thread per initiator NUMA node, on a housekeeping CPU (topology.h says which), through
- * a few MiB of huge pages on the target node; targets take turns (targets.h). Before each run the
+ * a few MiB of huge pages on the target node; targets take turns (thread.h). Before each run the
  * lines are flushed (by computed address, not by loading them), so every load goes to memory and
  * the TLB does not matter. Runs disturbed by preemption, migration or steal are discarded; a
- * reading is the median of the runs of one burst (burst.h), absent when too few are left. At most
+ * reading is the median of the runs of one burst (thread.h), absent when too few are left. At most
  * 0.1 % of one CPU per initiator node, everything included; where the interval or the memory does
  * not allow a whole burst for that, bursts become rarer. Needs no privilege.
  */

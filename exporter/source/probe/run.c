@@ -7,7 +7,6 @@
 
 #include "exporter/base/clock.h"
 #include "exporter/source/probe/buffer.h"
-#include "exporter/source/probe/random.h"
 
 /* ---- the ring ---- */
 

@@ -11,6 +11,16 @@
 #include "exporter/source/probe/flush.h"
 #include "exporter/source/source.h"
 
+/* A small generator (splitmix64) for orders and jitter; nothing secret. */
+
+static inline uint64_t chase_random(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15U;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9U;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebU;
+    return z ^ z >> 31;
+}
+
 /*
  * A ring of cache lines, each of which holds the address of the next.
  *

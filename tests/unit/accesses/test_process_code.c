@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "exporter/source/accesses/code.h"
+#include "exporter/source/accesses/own_reader.h"
 #include "tests/unit/support/fixture.h"
 #include "tests/unit/support/unit.h"
 

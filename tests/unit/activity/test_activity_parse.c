@@ -1,5 +1,5 @@
 /* The kernel's files of CPU time, whole and broken. */
-#include "exporter/source/activity/parse.h"
+#include "exporter/source/activity/file.h"
 #include "tests/unit/support/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "exporter/http/peer.h"
+#include "exporter/http/connections.h"
 #include "tests/unit/support/http_rig.h"
 #include "tests/unit/support/tcp_memory.h"
 #include "tests/unit/support/unit.h"

@@ -1,5 +1,5 @@
 /* Descriptors that contexts hold, and the pool in which they add up. */
-#include "exporter/source/perf/context.h"
+#include "exporter/source/perf/group.h"
 #include "tests/unit/support/unit.h"
 
 /* Each context has a part of what the pool allows. */

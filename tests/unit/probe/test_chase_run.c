@@ -1,6 +1,5 @@
 #include "exporter/source/probe/buffer.h"
-#include "exporter/source/probe/burst.h"
-#include "exporter/source/probe/random.h"
+#include "exporter/source/probe/run.h"
 #include "exporter/source/probe/thread.h"
 #include "tests/unit/support/unit.h"
 

@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include "exporter/service/loop.h"
-#include "exporter/service/ticker.h"
 #include "tests/unit/support/unit.h"
 
 TEST(ticks_keep_to_the_grid)

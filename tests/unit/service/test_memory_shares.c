@@ -1,5 +1,5 @@
 /* What a memory limit holds: containers, and counters of perf's. */
-#include "exporter/service/memory_shares.h"
+#include "exporter/service/descriptors.h"
 #include "tests/unit/support/unit.h"
 
 static const uint64_t MIB = 1 << 20;

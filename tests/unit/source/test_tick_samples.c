@@ -1,6 +1,5 @@
 /* The samples of one tick: those of all collectors, and at most as many as memory allows. */
 #include "exporter/source/source_set.h"
-#include "exporter/source/tick_samples.h"
 #include "tests/unit/support/fake_source.h"
 #include "tests/unit/support/malloc_count.h"
 #include "tests/unit/support/unit.h"

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "exporter/state/file/file.h"
-#include "exporter/state/file/saver.h"
 #include "exporter/state/state.h"
 #include "tests/unit/support/unit.h"
 

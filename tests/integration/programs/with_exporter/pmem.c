@@ -22,7 +22,6 @@
 
 #include "exporter/base/clock.h"
 #include "exporter/source/accesses/address_spaces.h"
-#include "exporter/source/accesses/code.h"
 #include "exporter/source/accesses/own_reader.h"
 #include "exporter/source/event/encode.h"
 #include "exporter/source/pmem/pmem.h"

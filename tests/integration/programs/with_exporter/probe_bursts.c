@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "exporter/source/probe/buffer.h"
-#include "exporter/source/probe/burst.h"
+#include "exporter/source/probe/thread.h"
 
 enum { BUFFER_BYTES = 4 << 20, SMALL_BYTES = 2 << 20, BUDGET_NS = 900000, SEED = 20240817 };
 

@@ -23,7 +23,7 @@
 #include "exporter/base/clock.h"
 #include "exporter/base/hash.h"
 #include "exporter/containers/container.h"
-#include "exporter/daemon/sample_owners.h"
+#include "exporter/daemon/sources.h"
 #include "exporter/source/accesses/accesses.h"
 #include "tests/integration/programs/with_exporter/directory_rule.h"
 
