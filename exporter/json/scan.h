@@ -82,8 +82,8 @@ int json_scan_finish(struct json_scan *scan, const char **why, size_t *where);
 bool json_span_is(struct json_span name, const char *word);
 
 /*
- * Values found by name: the state files of container runtimes hold secrets, which nobody decodes so,
- * and little of them is needed.
+ * Values found by name: the state files of container runtimes hold secrets, which nobody decodes
+ * so, and little of them is needed.
  */
 
 /* The whole document: one value, nothing but space around it. 0 or -EINVAL. */
