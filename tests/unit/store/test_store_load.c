@@ -9,19 +9,6 @@
 #include "tests/unit/support/store_parts.h"
 #include "tests/unit/support/unit.h"
 
-static const double edges[] = {1, 2, 5};
-static const struct metric_desc reads = {
-    .name = "t_reads", .type = METRIC_COUNTER, .number = METRIC_U64, .help = "Reads."};
-static const struct metric_desc wait = {
-    .name = "t_wait_seconds", .type = METRIC_COUNTER, .number = METRIC_DOUBLE, .help = "Wait."};
-static const struct metric_desc latency = {
-    .name = "t_latency_seconds", .type = METRIC_GAUGE, .number = METRIC_DOUBLE, .help = "Latency."};
-static const struct metric_desc window = {.name = "t_window_seconds",
-                                          .type = METRIC_HISTOGRAM,
-                                          .help = "Windows.",
-                                          .edges = edges,
-                                          .n_edges = 3};
-
 enum { CONTAINERS = 300, PER_CONTAINER = 4 };
 
 struct fleet {

@@ -1,17 +1,10 @@
 #include "tests/unit/support/daemon_rig.h"
 
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/unit/support/unit.h"
 
 static const char header[] =
     "{\"recording\":1,\"machine\":{\"microarchitecture\":\"clx\",\"base_frequency_hz\":2.1e9,"

@@ -1,14 +1,5 @@
 #include "tests/unit/support/fake_source.h"
-
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/support/unit.h"
 
 static struct fake_source *fake_of(struct source *source)
 {

@@ -1,17 +1,11 @@
 #include "tests/unit/support/http_rig.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/unit/support/unit.h"
 
 /* A server whose handlers keep count of what they gave out and got back. */
 

@@ -1,20 +1,12 @@
 #include "tests/unit/support/perf_fixture.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "collectors/events/events.h"
+#include "tests/unit/support/unit.h"
 
 int perf_fixture_setup(void **state)
 {

@@ -1,15 +1,8 @@
 #include "tests/unit/support/sampler_rig.h"
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/unit/support/unit.h"
 
 /* ---- a kernel ---- */
 

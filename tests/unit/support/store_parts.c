@@ -1,11 +1,18 @@
 #include "tests/unit/support/store_parts.h"
+#include "tests/unit/support/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+static const double edges[] = {1, 2, 5};
+const struct metric_desc reads = {
+    .name = "t_reads", .type = METRIC_COUNTER, .number = METRIC_U64, .help = "Reads."};
+const struct metric_desc wait = {
+    .name = "t_wait_seconds", .type = METRIC_COUNTER, .number = METRIC_DOUBLE, .help = "Wait."};
+const struct metric_desc latency = {
+    .name = "t_latency_seconds", .type = METRIC_GAUGE, .number = METRIC_DOUBLE, .help = "Latency."};
+const struct metric_desc window = {.name = "t_window_seconds",
+                                   .type = METRIC_HISTOGRAM,
+                                   .help = "Windows.",
+                                   .edges = edges,
+                                   .n_edges = 3};
 
 struct store *new_store(void)
 {

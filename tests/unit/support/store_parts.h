@@ -6,6 +6,9 @@
 
 #include "exporter/store/store.h"
 
+/* A counter of whole ones, one of seconds, a gauge, and a histogram with the edges 1, 2 and 5. */
+extern const struct metric_desc reads, wait, latency, window;
+
 struct store *new_store(void);
 /* Without owner. */
 struct family *add_family(struct store *store, const struct metric_desc *desc);
