@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "collectors/formulas/l3_latency.h"
+#include "collectors/parts/named_series.h"
 #include "collectors/parts/window_read.h"
 #include "collectors/table.h"
 
@@ -188,11 +189,7 @@ static void judge(struct amd_l3 *self)
 {
     struct collector_status *status = self->status;
     bool silent = !self->readings || (!self->counting && self->ran_ns >= judged_after_ns);
-    if (silent && !status->unavailable)
-        self->verdict = status->verdict;
-    else if (!silent && status->unavailable)
-        status->verdict = self->verdict;
-    status->unavailable = silent;
+    status_silence(status, silent, &self->verdict);
     if (silent)
         explain_silence(self, &status->verdict);
 }
@@ -229,8 +226,7 @@ static void close_l3(struct amd_l3 *self, struct l3 *l3)
     for (int at = 0; at < SOURCES; at++) {
         if (l3->source[at].open)
             source_set_close(self->sources, l3->source[at].handle);
-        for (int m = 0; m < L3_METRICS; m++)
-            series_free(l3->source[at].series[m]);
+        named_series_release(l3->source[at].series, L3_METRICS);
     }
     if (l3->has_clock)
         source_set_close(self->sources, l3->clock);
@@ -262,11 +258,7 @@ static int make_series(struct l3 *l3, struct family *family, int at, int metric)
     snprintf(socket, sizeof socket, "%d", l3->unit.socket);
     snprintf(number, sizeof number, "%d", l3->unit.imc);
     const struct label own[] = {{"socket", socket}, {"l3", number}, {"source", sources[at].label}};
-    struct series **out = &l3->source[at].series[metric];
-    int err = series_new(family, NULL, own, 3, out);
-    if (!err)
-        series_clear(*out); /* until something is counted */
-    return err;
+    return named_series_new(family, NULL, own, 3, &l3->source[at].series[metric]);
 }
 
 static int make_families(struct amd_l3 *self, struct store *store)

@@ -5,12 +5,100 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "collectors/bandwidth/pods.h"
 #include "collectors/bandwidth/series.h"
 #include "collectors/parts/container_group.h"
 #include "collectors/parts/lanes.h"
 #include "collectors/table.h"
+#include "exporter/base/array.h"
+#include "exporter/containers/container.h"
+
+/*
+ * A pod whose monitoring group is the pod's: which containers it has, and what they moved together.
+ * The group is open by one of the containers; when that one ends, by another.
+ */
+struct pod {
+    char uid[64];
+    size_t members;                 /* lanes that have joined it */
+    const struct container *holder; /* by which its group is open; NULL: by none */
+    group_handle handle;            /* 0: not open */
+    struct labelset *labels;        /* owned; NULL: no member has names yet */
+    struct bandwidth_series series;
+};
+
+/* All zero: there is none. */
+struct pods {
+    struct pod **at; /* owned, each at an address of its own */
+    size_t n, cap;
+};
+
+static void pod_free(struct pod *pod)
+{
+    bandwidth_series_release(&pod->series);
+    labelset_unref(pod->labels);
+    free(pod);
+}
+
+static void pods_release(struct pods *pods)
+{
+    for (size_t i = 0; i < pods->n; i++)
+        pod_free(pods->at[i]);
+    free(pods->at);
+    *pods = (struct pods){0};
+}
+
+/* The container's pod, which it joins; NULL: it has none, or out of memory. */
+static struct pod *pods_join(struct pods *pods, const struct container *container)
+{
+    const char *uid = container->pod_uid;
+    size_t i = 0;
+    if (!*uid || strlen(uid) >= sizeof pods->at[0]->uid)
+        return NULL;
+    while (i < pods->n && strcmp(pods->at[i]->uid, uid) != 0)
+        i++;
+    if (i == pods->n) {
+        struct pod *made = calloc(1, sizeof *made);
+        if (!made || array_reserve(&pods->at, &pods->cap, pods->n + 1, sizeof(struct pod *))) {
+            free(made);
+            return NULL;
+        }
+        snprintf(made->uid, sizeof made->uid, "%s", uid);
+        pods->at[pods->n++] = made;
+    }
+    pods->at[i]->members++;
+    return pods->at[i];
+}
+
+/* The last one who leaves takes the pod away; its group must not be open then. */
+static void pods_leave(struct pods *pods, struct pod *pod)
+{
+    size_t i = 0;
+    if (--pod->members > 0)
+        return;
+    while (pods->at[i] != pod)
+        i++;
+    pods->at[i] = pods->at[--pods->n];
+    pod_free(pod);
+}
+
+/* As the container has it, of which it knows now, or by its UID where no names are known: the pod's
+ * series get their labels. 0 or -errno. */
+static int pod_name(struct pod *pod, const struct container *container)
+{
+    const struct label labels[] = {{"namespace", container->namespace_},
+                                   {"pod", *container->pod ? container->pod : pod->uid},
+                                   {"container", ""},
+                                   {"container_id", ""}};
+    struct labelset *made;
+    int err = labelset_new(labels, sizeof labels / sizeof *labels, &made);
+    if (err)
+        return err;
+    bandwidth_series_relabel(&pod->series, made);
+    labelset_unref(pod->labels);
+    pod->labels = made;
+    return 0;
+}
 
 /* After so many ticks without a reading of anybody's there are none: of a recording, or since
  * nobody can be monitored. A group is silent for the first fifteen seconds. */
@@ -207,11 +295,10 @@ static void bandwidth_reconcile(void *opaque, const struct container_diff *diff)
 {
     struct bandwidth *self = opaque;
     (void)lanes_reconcile(&self->lanes, diff, self->status, self->env.log);
-    for (size_t i = 0; i < self->lanes.n; i++) {
-        struct lane *lane = lanes_at(&self->lanes, i);
-        if (lane && lane_lacks(lane))
+    struct lane *lane;
+    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));)
+        if (lane_lacks(lane))
             extend(self, lane);
-    }
     extend_node(self);
 }
 
@@ -309,10 +396,8 @@ static void judge(struct bandwidth *self, const struct tick *tick)
 static int bandwidth_collect(void *opaque, const struct tick *tick)
 {
     struct bandwidth *self = opaque;
-    for (size_t i = 0; i < self->lanes.n; i++) {
-        struct lane *lane = lanes_at(&self->lanes, i);
-        if (!lane)
-            continue;
+    struct lane *lane;
+    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));) {
         read_lane(self, lane);
         if (lane->base.ending &&
             (lane->base.handle || (lane->pod && lane->pod->holder == lane->base.container)))

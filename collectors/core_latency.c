@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "collectors/contract/latency_verdict.h"
-#include "collectors/core_latency/changes.h"
 #include "collectors/core_latency/counts.h"
 #include "collectors/core_latency/limits.h"
 #include "collectors/core_latency/metrics.h"
@@ -87,9 +86,6 @@ struct core_latency_collector {
     struct collector_status *status;
     struct family *container_family[C_SERIES]; /* NULL where not asked for */
     struct series *node[N_METRICS];
-    struct series *node_histogram;
-    struct series *base_frequency;
-    struct series *cache_cycles, *cache_seconds;
     struct series *lacks[LACKS]; /* NULL for LACK_NONE */
     struct basis_changes changes;
 
@@ -324,7 +320,7 @@ static void lane_fall_back(struct core_latency_collector *self, struct lane *lan
 /* Stalls per read have names of their own; the node's latency has nothing in its place. */
 static void fall_back(struct core_latency_collector *self)
 {
-    static const enum node_metric gone[] = {N_OCCUPANCY, N_WAIT, N_LATENCY_READS};
+    static const enum node_metric gone[] = {N_OCCUPANCY, N_WAIT, N_LATENCY_READS, N_HISTOGRAM};
     self->group = GROUP_MISSES;
     if (register_stalls(self) != 0) {
         log_error(self->env.log, "core_latency", "out of memory: stalls are not counted");
@@ -334,12 +330,9 @@ static void fall_back(struct core_latency_collector *self)
     self->fell_back = true;
     for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
         series_clear(self->node[gone[i]]);
-    series_clear(self->node_histogram);
-    for (size_t i = 0; i < self->lanes.n; i++) {
-        struct lane *lane = lanes_at(&self->lanes, i);
-        if (lane)
-            lane_fall_back(self, lane);
-    }
+    struct lane *lane;
+    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));)
+        lane_fall_back(self, lane);
     core_group_is_untrue(&self->status->verdict);
     log_warn(self->env.log, "core_latency", "%s; how long a read stalls is counted in its place",
              self->status->verdict.words);
@@ -359,10 +352,8 @@ static void core_latency_reconcile(void *opaque, const struct container_diff *di
     if (reads->wanted && read_latencies_reserve(reads, self->lanes.n) != 0)
         log_error(self->env.log, "core_latency",
                   "out of memory: who makes some containers wait is not known");
-    for (size_t i = 0; i < self->lanes.n; i++) {
-        struct lane *lane = lanes_at(&self->lanes, i);
-        if (!lane)
-            continue;
+    struct lane *lane;
+    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));) {
         struct labelset *labels = container_labels_get(self->env.labels, lane->core.base.container);
         if (lane->made && labels)
             limits_make(&lane->limits, self->container_family, labels, lane->series,
@@ -584,15 +575,16 @@ static void add_to_node(struct core_latency_collector *self, const struct lane *
     series_add(self->node[N_WAIT], lane->estimate.wait_seconds);
     series_add_u64(self->node[N_LATENCY_READS], lane->count[C_READS]);
     if (lane->busy)
-        series_observe(self->node_histogram, lane->estimate.latency_seconds);
+        series_observe(self->node[N_HISTOGRAM], lane->estimate.latency_seconds);
 }
 
 static void show_facts(const struct core_latency_collector *self)
 {
     const struct machine *machine = &self->env.facts->machine;
-    series_show(self->base_frequency, machine->base_frequency_hz > 0, machine->base_frequency_hz);
-    series_show(self->cache_cycles, machine->cache_cycles > 0, machine->cache_cycles);
-    series_show(self->cache_seconds, machine->cache_seconds > 0, machine->cache_seconds);
+    series_show(self->node[N_BASE_FREQUENCY], machine->base_frequency_hz > 0,
+                machine->base_frequency_hz);
+    series_show(self->node[N_CACHE_CYCLES], machine->cache_cycles > 0, machine->cache_cycles);
+    series_show(self->node[N_CACHE_SECONDS], machine->cache_seconds > 0, machine->cache_seconds);
 }
 
 /* The counter for memory reads turned out to be dead: nothing we showed of it was true. */
@@ -602,9 +594,8 @@ static void switch_off(struct core_latency_collector *self)
     log_warn(self->env.log, "core_latency", "%s", self->status->verdict.words);
     lanes_release(&self->lanes);
     node_traffic_close(&self->traffic);
-    for (int i = 0; i < N_METRICS; i++)
+    for (int i = 0; i < N_SUMS; i++)
         series_clear(self->node[i]);
-    series_clear(self->node_histogram);
     for (int i = LACK_NONE + 1; i < LACKS; i++)
         series_clear(self->lacks[i]);
     self->off = true;
@@ -616,16 +607,13 @@ static void keep_basics(struct core_latency_collector *self)
     explain_basics(&self->status->verdict);
     log_warn(self->env.log, "core_latency", "%s", self->status->verdict.words);
     self->basics_only = true;
-    for (size_t i = 0; i < self->lanes.n; i++) {
-        struct lane *lane = lanes_at(&self->lanes, i);
-        if (!lane)
-            continue;
+    struct lane *lane;
+    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));) {
         lane->basic = counts_basic(GROUP_CPI);
         lane->counted &= counts_of_any_cpu();
     }
-    for (int i = N_READS; i < N_METRICS; i++)
+    for (int i = N_READS; i < N_SUMS; i++)
         series_clear(self->node[i]);
-    series_clear(self->node_histogram);
 }
 
 static int core_latency_collect(void *opaque, const struct tick *tick)
@@ -642,10 +630,8 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
         return -ENODEV;
 
     int result = 0;
-    for (size_t i = 0; i < self->lanes.n; i++) {
-        struct lane *lane = lanes_at(&self->lanes, i);
-        if (!lane)
-            continue;
+    struct lane *lane;
+    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));) {
         int err = lane_read(self, lane, tick);
         if (err && !result)
             result = err;
@@ -655,10 +641,7 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
     uint64_t lacking[LACKS] = {0};
     bool reloaded = self->thresholds_version != self->env.thresholds->version;
     self->thresholds_version = self->env.thresholds->version;
-    for (size_t i = 0; i < self->lanes.n; i++) {
-        struct lane *lane = lanes_at(&self->lanes, i);
-        if (!lane)
-            continue;
+    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));) {
         if (reloaded)
             lane_find_threshold(self, lane);
         if (lane->window) {
@@ -704,25 +687,10 @@ static void core_latency_stop(void *opaque)
     lanes_release(&self->lanes);
     read_latencies_release(&self->env.facts->reads);
     node_traffic_close(&self->traffic);
-    for (int i = 0; i < N_METRICS; i++)
-        series_free(self->node[i]);
-    series_free(self->node_histogram);
-    series_free(self->base_frequency);
-    series_free(self->cache_cycles);
-    series_free(self->cache_seconds);
-    for (int i = 0; i < LACKS; i++)
-        series_free(self->lacks[i]);
+    named_series_release(self->node, N_METRICS);
+    named_series_release(self->lacks, LACKS);
     basis_changes_release(&self->changes);
     free(self);
-}
-
-/* A family with one series without labels. */
-static int node_series(struct core_latency_collector *self, const struct metric_desc *desc,
-                       const char *owner, struct series **out)
-{
-    struct family *family;
-    int err = store_family(self->env.store, desc, owner, &family);
-    return err ? err : series_new(family, NULL, NULL, 0, out);
 }
 
 static int register_lacks(struct core_latency_collector *self, const char *owner)
@@ -739,30 +707,18 @@ static int register_lacks(struct core_latency_collector *self, const char *owner
 static int register_all(struct core_latency_collector *self, const char *owner)
 {
     int err = 0;
-    for (int i = 0; i < C_METRICS && !err; i++) {
+    for (int i = 0; i < C_SERIES && !err; i++) {
         bool stalls = self->group == GROUP_MISSES && core_latency_stall_descs[i].name;
-        err = store_family(self->env.store,
-                           stalls ? &core_latency_stall_descs[i] : &core_latency_container_descs[i],
-                           owner, &self->container_family[i]);
+        if (i != C_HISTOGRAM || self->config->container_histogram)
+            err = store_family(self->env.store,
+                               stalls ? &core_latency_stall_descs[i]
+                                      : &core_latency_container_descs[i],
+                               owner, &self->container_family[i]);
     }
-    if (!err && self->config->container_histogram)
-        err = store_family(self->env.store, &core_latency_container_histogram_desc, owner,
-                           &self->container_family[C_HISTOGRAM]);
-    for (int i = 0; i < N_METRICS && !err; i++)
-        err = node_series(self, &core_latency_node_descs[i], owner, &self->node[i]);
-    if (!err)
-        err = node_series(self, &core_latency_node_histogram_desc, owner, &self->node_histogram);
     /* Nothing was read yet: a recording may not even have counts of reads. */
     for (int i = 0; i < N_METRICS && !err; i++)
-        series_clear(self->node[i]);
-    if (!err)
-        series_clear(self->node_histogram);
-    if (!err)
-        err = node_series(self, &core_latency_base_frequency_desc, owner, &self->base_frequency);
-    if (!err)
-        err = node_series(self, &core_latency_cache_cycles_desc, owner, &self->cache_cycles);
-    if (!err)
-        err = node_series(self, &core_latency_cache_seconds_desc, owner, &self->cache_seconds);
+        err = named_series_register(self->env.store, &core_latency_node_descs[i], owner,
+                                    &self->node[i]);
     if (!err)
         err = register_lacks(self, owner);
     if (!err)

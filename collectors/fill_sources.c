@@ -153,11 +153,7 @@ static void judge(struct fill_sources *self)
 {
     struct collector_status *status = self->status;
     bool silent = !self->counting && self->ran_ns >= judged_after_ns;
-    if (silent && !status->unavailable)
-        self->verdict = status->verdict;
-    else if (!silent && status->unavailable)
-        status->verdict = self->verdict;
-    status->unavailable = silent;
+    status_silence(status, silent, &self->verdict);
     if (silent)
         verdict_set(&status->verdict, REASON_EVENT_FILTERED,
                     "the events of fills by source open, but count nothing in containers that "
@@ -175,10 +171,8 @@ static int fill_sources_collect(void *opaque, const struct tick *tick)
         int err = lane && lane->base.handle ? lane_read(self, lane) : 0;
         result = result ? result : err;
     }
-    for (size_t i = 0; i < self->lanes.n; i++) {
-        struct lane *lane = lanes_at(&self->lanes, i);
-        if (!lane)
-            continue;
+    struct lane *lane;
+    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));) {
         lane_show(self, lane);
         if (lane->base.ending && lane->base.handle) {
             lane_base_close(&lane->base, self->env.sources);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectors/nvmm/board.h"
 #include "collectors/nvmm/listing.h"
-#include "collectors/nvmm/page.h"
 #include "collectors/table.h"
 
 /* What the flags say. */
@@ -92,13 +92,11 @@ static bool pebs_nvmm_probe(const struct collector_env *env, struct verdict *why
 
 static void reconcile_processes(struct pebs_nvmm *self)
 {
+    const struct nvmm_lane *lane;
     nvmm_processes_expire(self->in.processes, self->now_ns);
-    for (size_t i = 0; self->in.processes && i < self->lanes.n; i++) {
-        const struct nvmm_lane *lane = lanes_at(&self->lanes, i);
-        if (lane)
-            nvmm_processes_make(self->in.processes, lane->tag,
-                                container_labels_get(self->in.env.labels, lane->base.container));
-    }
+    for (size_t i = 0; self->in.processes && (lane = lanes_next(&self->lanes, &i));)
+        nvmm_processes_make(self->in.processes, lane->tag,
+                            container_labels_get(self->in.env.labels, lane->base.container));
 }
 
 static void pebs_nvmm_reconcile(void *opaque, const struct container_diff *diff)
@@ -276,9 +274,7 @@ static void explain_refusals(struct pebs_nvmm *self)
 /* A recording may have no samples, which shows only as it plays. */
 static void judge(struct pebs_nvmm *self, int sampler_err)
 {
-    bool any = false;
-    for (size_t i = 0; i < self->lanes.n && !any; i++)
-        any = lanes_at(&self->lanes, i) != NULL;
+    bool any = lanes_next(&self->lanes, &(size_t){0}) != NULL;
     bool counted =
         (self->in.seen[ACCESS_STORE] && self->in.active[ACCESS_STORE]) || self->in.rfo_seen;
     bool silent = any && !counted && self->in.state != NVMM_UNOPENED;
@@ -305,17 +301,14 @@ static int pebs_nvmm_collect(void *opaque, const struct tick *tick)
 {
     struct pebs_nvmm *self = opaque;
     int result = 0;
+    struct nvmm_lane *lane;
     self->now_ns = tick->mono_ns;
-    for (size_t i = 0; i < self->lanes.n; i++) {
-        struct nvmm_lane *lane = lanes_at(&self->lanes, i);
-        int err = lane ? nvmm_lane_read(&self->in, lane, tick) : 0;
+    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));) {
+        int err = nvmm_lane_read(&self->in, lane, tick);
         result = result ? result : err;
     }
     take_samples(self);
-    for (size_t i = 0; i < self->lanes.n; i++) {
-        struct nvmm_lane *lane = lanes_at(&self->lanes, i);
-        if (!lane)
-            continue;
+    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));) {
         lane->writers = 0;
         for (int access = 0; access < ACCESS_KINDS; access++)
             nvmm_use_settle(&lane->use[access], self->sampling[access].settled_ns);
@@ -325,9 +318,8 @@ static int pebs_nvmm_collect(void *opaque, const struct tick *tick)
     share_out(self, now_ns);
     int sampler_err = sampler_alive(self, tick);
     judge(self, sampler_err);
-    for (size_t i = 0; i < self->lanes.n; i++)
-        if (lanes_at(&self->lanes, i))
-            lane_publish(self, lanes_at(&self->lanes, i));
+    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));)
+        lane_publish(self, lane);
     nvmm_list(self->board, &self->in, &self->lanes, tick, &self->window);
     show_node(self);
     uint64_t kept_ns = 2 * second_ns + 2 * NVMM_RING * tick->interval_ns;

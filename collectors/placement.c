@@ -15,6 +15,7 @@
 #include "collectors/parts/container_group.h"
 #include "collectors/parts/core_lane.h"
 #include "collectors/parts/lanes.h"
+#include "collectors/parts/window_read.h"
 #include "collectors/placement/blind.h"
 #include "collectors/placement/estimate.h"
 #include "collectors/placement/initiators.h"
@@ -116,11 +117,10 @@ static void lane_free(void *collector, void *opaque)
 
 static void reopen_where(struct placement *self)
 {
-    for (size_t i = 0; i < self->lanes.n; i++) {
-        struct lane *lane = lanes_at(&self->lanes, i);
-        if (lane && lane->base.handle && !lane->base.ending)
+    struct lane *lane;
+    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));)
+        if (lane->base.handle && !lane->base.ending)
             placement_where_open(&self->where, &lane->place, lane->base.container);
-    }
 }
 
 static bool lane_open(void *collector, void *opaque)
@@ -205,11 +205,10 @@ static void placement_reconcile(void *opaque, const struct container_diff *diff)
         verdict_clear(&self->status->verdict);
     if (freed) /* counters had their turn */
         reopen_where(self);
-    for (size_t i = 0; i < self->lanes.n; i++) {
-        struct lane *lane = lanes_at(&self->lanes, i);
-        if (lane && placement_set_lacks(&lane->series, &self->latencies))
+    struct lane *lane;
+    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));)
+        if (placement_set_lacks(&lane->series, &self->latencies))
             lane_extend(self, lane);
-    }
 }
 
 /* ---- what holds for the node ---- */
@@ -238,10 +237,8 @@ static void judge(struct placement *self, const struct tick *tick)
 {
     size_t counted = 0, lacking = 0;
     self->nowhere = 0;
-    for (size_t i = 0; i < self->lanes.n; i++) {
-        const struct lane *lane = lanes_at(&self->lanes, i);
-        if (!lane)
-            continue;
+    const struct lane *lane;
+    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));) {
         counted += lane->counted;
         lacking += lane->lacking;
         self->nowhere +=
@@ -280,22 +277,6 @@ static bool lane_estimate(struct placement *self, const struct lane *lane,
     return reason == DISCARD_COUNT && known;
 }
 
-/* What core_latency and slowdown count, too; the PMU's time is in their books. */
-static int read_core(struct placement *self, group_handle core, struct group_window *window,
-                     enum window_status *status)
-{
-    uint64_t *discarded = self->status->discarded;
-    int err = source_set_read(self->env.sources, core, window);
-    if (err) {
-        discarded[DISCARD_READ_ERROR] += err != -ENODATA;
-        return err;
-    }
-    *status = window_status(window->sum);
-    discarded[DISCARD_STARVED] += *status == WINDOW_STARVED;
-    discarded[DISCARD_RESET] += *status == WINDOW_RESET;
-    return 0;
-}
-
 static int lane_read(struct placement *self, struct lane *lane)
 {
     enum window_status status;
@@ -303,7 +284,9 @@ static int lane_read(struct placement *self, struct lane *lane)
     struct placement_window split;
     struct placement_estimate estimate;
     lane->counted = lane->lacking = false;
-    int err = read_core(self, lane->base.handle, &window, &status);
+    /* What core_latency and slowdown count, too; the PMU's time is in their books. */
+    int err =
+        window_read_rows(self->env.sources, lane->base.handle, self->status, &window, &status);
     if (err)
         return err == -ENODATA ? 0 : err;
     if (status != WINDOW_OK)
@@ -340,10 +323,8 @@ static int placement_collect(void *opaque, const struct tick *tick)
         result = result ? result : err;
     }
     judge(self, tick);
-    for (size_t i = 0; i < self->lanes.n; i++) {
-        struct lane *lane = lanes_at(&self->lanes, i);
-        if (!lane)
-            continue;
+    struct lane *lane;
+    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));) {
         lane_show(self, lane);
         self->status->wants_reconcile |= placement_set_lacks(&lane->series, &self->latencies);
         if (lane->base.ending && lane->base.handle) {

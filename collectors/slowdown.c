@@ -275,10 +275,8 @@ static void say(struct slowdown_collector *self, enum node_state state)
 static void judge(struct slowdown_collector *self)
 {
     size_t counted = 0, lacking = 0;
-    for (size_t i = 0; i < self->lanes.n; i++) {
-        const struct lane *lane = lanes_at(&self->lanes, i);
-        if (!lane)
-            continue;
+    const struct lane *lane;
+    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));) {
         const struct passive *passive = &lane->passive;
         counted += passive->counted;
         lacking += passive->window && !passive->counted && passive->counts.cycles > 0;
@@ -341,11 +339,9 @@ static void find_limits_again(struct slowdown_collector *self)
     if (self->thresholds_version == self->env.thresholds->version)
         return;
     self->thresholds_version = self->env.thresholds->version;
-    for (size_t i = 0; i < self->lanes.n; i++) {
-        struct lane *lane = lanes_at(&self->lanes, i);
-        if (lane)
-            lane_find_limit(self, lane);
-    }
+    struct lane *lane;
+    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));)
+        lane_find_limit(self, lane);
 }
 
 static void note_error(int *result, int err)
@@ -364,17 +360,12 @@ static int slowdown_collect(void *opaque, const struct tick *tick)
 
     int result = 0;
     find_limits_again(self);
-    for (size_t i = 0; i < self->lanes.n; i++) {
-        struct lane *lane = lanes_at(&self->lanes, i);
-        if (lane)
-            note_error(&result, lane_read(self, lane, tick));
-    }
+    struct lane *lane;
+    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));)
+        note_error(&result, lane_read(self, lane, tick));
     core_lanes_add_up(&self->lanes, tick, self->env.facts, &self->traffic);
     judge(self);
-    for (size_t i = 0; i < self->lanes.n; i++) {
-        struct lane *lane = lanes_at(&self->lanes, i);
-        if (!lane)
-            continue;
+    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));) {
         note_error(&result, lane_tell(self, lane, tick));
         if (lane->core.base.ending && (lane_base_is_open(lane) || lane->epochs.handle)) {
             lane_close(self, lane);

@@ -5,6 +5,7 @@
 #ifndef IE_COLLECTORS_CORE_LATENCY_LIMITS_H
 #define IE_COLLECTORS_CORE_LATENCY_LIMITS_H
 
+#include "collectors/contract/collector.h"
 #include "collectors/core_latency/metrics.h"
 #include "collectors/learned/normal.h"
 #include "exporter/state/fields.h"
@@ -70,5 +71,21 @@ double limits_over_seconds(struct limits *limits, double latency_seconds, double
 bool limits_show(const struct limits *limits, struct series *const *series, bool ending);
 void limits_make(struct limits *limits, struct family *const *families, struct labelset *labels,
                  struct series **series, bool ending);
+
+/*
+ * Another basis of what is normal for a container moves its threshold, so it is told: in a counter,
+ * in the log, and with its time in the API. Loop thread.
+ */
+struct basis_changes {
+    struct series *to[BASES]; /* those that are learned; NULL: the others */
+};
+
+/* Zeroed before; released even after an error. */
+int basis_changes_init(struct basis_changes *changes, struct store *store, const char *owner);
+void basis_changes_release(struct basis_changes *changes);
+
+/* After limits_update: counts and logs it, if there is another one than at the last call. */
+void basis_changes_tell(struct basis_changes *changes, struct limits *limits, const char *path,
+                        const struct tick *tick, const struct log *log);
 
 #endif

@@ -1,11 +1,13 @@
 #include "collectors/core_latency/metrics.h"
 
-#include "collectors/parts/latency_edges.h"
-
-static const double latency_edges[LATENCY_EDGES_N] = {LATENCY_EDGES};
+/* DESIGN.md, CONTRACT: metrics. */
+static const double latency_edges[] = {60e-9,  70e-9,  80e-9,   90e-9,   100e-9, 120e-9,
+                                       140e-9, 170e-9, 200e-9,  250e-9,  300e-9, 400e-9,
+                                       500e-9, 700e-9, 1000e-9, 1400e-9, 2000e-9};
+enum { LATENCY_EDGES_N = sizeof latency_edges / sizeof *latency_edges };
 
 #define CONTAINER(n) "interference_container_" n
-const struct metric_desc core_latency_container_descs[C_METRICS] = {
+const struct metric_desc core_latency_container_descs[C_SERIES] = {
     [C_CYCLES] = METRIC(COUNTER, U64, CONTAINER("cpu_cycles"), "container",
                         "Unhalted core cycles of the container. High: it uses a lot of CPU."),
     [C_REF_CYCLES] = METRIC(COUNTER, U64, CONTAINER("cpu_reference_cycles"), "container",
@@ -96,11 +98,21 @@ const struct metric_desc core_latency_container_descs[C_METRICS] = {
     [C_LACK] = METRIC(NOTE, U64, CONTAINER("memory_read_latency_no_baseline"), "container, reason",
                       "Why the container has no baseline: not_counted, no_latency, idle or "
                       "learning. Present with the value 1 for the reason that holds."),
+    [C_HISTOGRAM] =
+        {.name = CONTAINER("memory_read_window_latency_seconds"),
+         .type = METRIC_HISTOGRAM,
+         .labels = "container",
+         .help =
+             "Memory read latency of the container, one observation per window. A tail to the "
+             "right: "
+             "reads sometimes take long. Only with --collector.core_latency.histogram=container.",
+         .edges = latency_edges,
+         .n_edges = LATENCY_EDGES_N},
 };
 
 /* What a read stalls for, where no latency is counted. */
 #define STALL(n) CONTAINER("memory_stall_per_read_" n)
-const struct metric_desc core_latency_stall_descs[C_METRICS] = {
+const struct metric_desc core_latency_stall_descs[C_SERIES] = {
     [C_WAIT] = METRIC(COUNTER, DOUBLE, CONTAINER("memory_stall_seconds"), "container",
                       "Time in which the container could not go on for a load that missed the "
                       "core's own caches. High: it waits for memory, or for the last-level cache. "
@@ -157,16 +169,6 @@ const struct metric_desc core_latency_basis_changes_desc =
            "interference_container_memory_read_latency_baseline_seconds); thresholds moved with "
            "them. High: what is normal here is not certain, and time over thresholds with it.");
 
-const struct metric_desc core_latency_container_histogram_desc = {
-    .name = CONTAINER("memory_read_window_latency_seconds"),
-    .type = METRIC_HISTOGRAM,
-    .labels = "container",
-    .help =
-        "Memory read latency of the container, one observation per window. A tail to the right: "
-        "reads sometimes take long. Only with --collector.core_latency.histogram=container.",
-    .edges = latency_edges,
-    .n_edges = LATENCY_EDGES_N};
-
 const struct metric_desc core_latency_node_descs[N_METRICS] = {
     [N_CYCLES] = METRIC(COUNTER, U64, "interference_node_cpu_cycles", NULL,
                         "Unhalted core cycles of all monitored containers, including ended ones. "
@@ -192,35 +194,37 @@ const struct metric_desc core_latency_node_descs[N_METRICS] = {
                "Memory reads of all monitored containers, ended ones included, in windows that "
                "have a latency: the divisor of memory_read_wait. "
                "High: the node's memory is busy. Absent until a latency was known."),
+    [N_HISTOGRAM] =
+        {.name = "interference_node_memory_read_window_latency_seconds",
+         .type = METRIC_HISTOGRAM,
+         .help =
+             "Memory read latency, one observation per container and window; the exporter's own "
+             "container, with the reads of its probe, is one of them. A tail to the right: reads "
+             "of "
+             "some containers take long.",
+         .edges = latency_edges,
+         .n_edges = LATENCY_EDGES_N},
+    [N_BASE_FREQUENCY] = METRIC(
+        GAUGE, DOUBLE, "interference_cpu_base_frequency_hertz", NULL,
+        "Frequency of the TSC, at which reference cycles are counted. It never changes. High "
+        "only means a fast clock."),
+    [N_CACHE_CYCLES] =
+        METRIC(GAUGE, DOUBLE, "interference_core_cache_lookup_cycles", NULL,
+               "Core cycles that a memory read needs to look through the caches; every latency "
+               "includes them. "
+               "High: deep caches, or a calibration on a busy machine. The value is configured, "
+               "calibrated by "
+               "the probe, or published for the CPU model. From Ice Lake on only the part in the "
+               "core's own "
+               "caches, 16 cycles. On AMD what a hit in the L3 takes, which the probe measures."),
+    [N_CACHE_SECONDS] = METRIC(
+        GAUGE, DOUBLE, "interference_core_cache_lookup_seconds", NULL,
+        "From Ice Lake on: time from leaving the core's own caches until a memory read is known to "
+        "have missed the last-level cache, at the uncore's clock; every latency includes it. High: "
+        "a "
+        "slow uncore, or a calibration on a busy machine. Calibrated by the probe or configured. "
+        "Absent where the whole look-up counts in core cycles, and until it is known."),
 };
-
-const struct metric_desc core_latency_node_histogram_desc = {
-    .name = "interference_node_memory_read_window_latency_seconds",
-    .type = METRIC_HISTOGRAM,
-    .help = "Memory read latency, one observation per container and window; the exporter's own "
-            "container, with the reads of its probe, is one of them. A tail to the right: reads of "
-            "some containers take long.",
-    .edges = latency_edges,
-    .n_edges = LATENCY_EDGES_N};
-
-const struct metric_desc core_latency_base_frequency_desc =
-    METRIC(GAUGE, DOUBLE, "interference_cpu_base_frequency_hertz", NULL,
-           "Frequency of the TSC, at which reference cycles are counted. It never changes. High "
-           "only means a fast clock.");
-
-const struct metric_desc core_latency_cache_cycles_desc = METRIC(
-    GAUGE, DOUBLE, "interference_core_cache_lookup_cycles", NULL,
-    "Core cycles that a memory read needs to look through the caches; every latency includes them. "
-    "High: deep caches, or a calibration on a busy machine. The value is configured, calibrated by "
-    "the probe, or published for the CPU model. From Ice Lake on only the part in the core's own "
-    "caches, 16 cycles. On AMD what a hit in the L3 takes, which the probe measures.");
-
-const struct metric_desc core_latency_cache_seconds_desc = METRIC(
-    GAUGE, DOUBLE, "interference_core_cache_lookup_seconds", NULL,
-    "From Ice Lake on: time from leaving the core's own caches until a memory read is known to "
-    "have missed the last-level cache, at the uncore's clock; every latency includes it. High: a "
-    "slow uncore, or a calibration on a busy machine. Calibrated by the probe or configured. "
-    "Absent where the whole look-up counts in core cycles, and until it is known.");
 
 const struct metric_desc *const core_latency_metrics[] = {
     &core_latency_container_descs[C_CYCLES],
@@ -251,15 +255,15 @@ const struct metric_desc *const core_latency_metrics[] = {
     &core_latency_stall_descs[C_THRESHOLD],
     &core_latency_lacks_desc,
     &core_latency_basis_changes_desc,
-    &core_latency_container_histogram_desc,
+    &core_latency_container_descs[C_HISTOGRAM],
     &core_latency_node_descs[N_CYCLES],
     &core_latency_node_descs[N_REF_CYCLES],
     &core_latency_node_descs[N_READS],
     &core_latency_node_descs[N_OCCUPANCY],
     &core_latency_node_descs[N_WAIT],
     &core_latency_node_descs[N_LATENCY_READS],
-    &core_latency_node_histogram_desc,
-    &core_latency_base_frequency_desc,
-    &core_latency_cache_cycles_desc,
-    &core_latency_cache_seconds_desc,
+    &core_latency_node_descs[N_HISTOGRAM],
+    &core_latency_node_descs[N_BASE_FREQUENCY],
+    &core_latency_node_descs[N_CACHE_CYCLES],
+    &core_latency_node_descs[N_CACHE_SECONDS],
     NULL};

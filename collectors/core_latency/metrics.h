@@ -28,7 +28,7 @@ enum container_metric {
     C_THRESHOLD,
     C_LACK, /* a note, for the API: why there is no baseline */
     C_METRICS,
-    C_HISTOGRAM = C_METRICS, /* described apart: only with its flag */
+    C_HISTOGRAM = C_METRICS, /* only with its flag */
     C_SERIES
 };
 
@@ -40,6 +40,11 @@ enum node_metric {
     N_COUNTS,
     N_WAIT = N_COUNTS,
     N_LATENCY_READS,
+    N_HISTOGRAM,
+    N_SUMS, /* what is summed over containers ends here */
+    N_BASE_FREQUENCY = N_SUMS,
+    N_CACHE_CYCLES,
+    N_CACHE_SECONDS,
     N_METRICS
 };
 
@@ -59,16 +64,11 @@ const char *lack_name(enum lack lack);
 extern const struct metric_desc core_latency_basis_changes_desc; /* per basis that is learned */
 extern const struct metric_desc core_latency_lacks_desc; /* per reason, from LACK_NONE + 1 on */
 
-extern const struct metric_desc core_latency_container_descs[C_METRICS];
+extern const struct metric_desc core_latency_container_descs[C_SERIES];
 /* Where cycles stalled for memory stand in for a latency: C_WAIT to C_THRESHOLD, for they are
  * another quantity. The others are NULL-named. */
-extern const struct metric_desc core_latency_stall_descs[C_METRICS];
-extern const struct metric_desc core_latency_container_histogram_desc;
+extern const struct metric_desc core_latency_stall_descs[C_SERIES];
 extern const struct metric_desc core_latency_node_descs[N_METRICS];
-extern const struct metric_desc core_latency_node_histogram_desc;
-extern const struct metric_desc core_latency_base_frequency_desc;
-extern const struct metric_desc core_latency_cache_cycles_desc;
-extern const struct metric_desc core_latency_cache_seconds_desc;
 
 /* All of them, ended by NULL. */
 extern const struct metric_desc *const core_latency_metrics[];

@@ -1,5 +1,9 @@
 #include "collectors/nvmm/board.h"
 
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,4 +83,90 @@ struct nvmm_board_list *nvmm_board_copy(struct board *board)
     }
     free(copy);
     return NULL;
+}
+
+/* ---- the page ---- */
+
+/* Accesses and bytes a second, by kind of access. */
+static void add_use(json_t *object, const struct nvmm_board_list *list, const double *accesses,
+                    const double *bytes)
+{
+    for (int access = 0; access < ACCESS_KINDS; access++)
+        if (access == ACCESS_STORE || list->loads)
+            json_object_set_new(object, access_name((enum access)access),
+                                json_pack("{s:f, s:f}", "accesses_per_second", accesses[access],
+                                          "bytes_per_second", bytes[access]));
+}
+
+static json_t *thread_json(const struct nvmm_board_list *list, const struct nvmm_board_row *row)
+{
+    bool stored = !isnan(row->stored_seconds_ago);
+    json_t *thread = json_pack("{s:I, s:o}", "tid", (json_int_t)row->tid, "last_store_seconds_ago",
+                               stored ? json_real(row->stored_seconds_ago) : json_null());
+    add_use(thread, list, row->accesses, row->bytes);
+    return thread;
+}
+
+/* The process of row *next, which moves behind its last thread. */
+static json_t *process_json(const struct nvmm_board_list *list, size_t *next)
+{
+    const struct nvmm_board_row *first = &list->rows[*next], *row = first;
+    double accesses[ACCESS_KINDS] = {0}, bytes[ACCESS_KINDS] = {0};
+    json_t *threads = json_array();
+    for (; row < list->rows + list->n_rows && row->container == first->container &&
+           row->pid == first->pid;
+         row++) {
+        json_array_append_new(threads, thread_json(list, row));
+        for (int access = 0; access < ACCESS_KINDS; access++) {
+            accesses[access] += row->accesses[access];
+            bytes[access] += row->bytes[access];
+        }
+    }
+    *next = (size_t)(row - list->rows);
+    json_t *process = json_pack("{s:I}", "pid", (json_int_t)first->pid);
+    add_use(process, list, accesses, bytes);
+    json_object_set_new(process, "threads", threads);
+    return process;
+}
+
+static json_t *container_json(const struct nvmm_board_list *list, size_t index, size_t *next)
+{
+    const struct nvmm_board_container *c = &list->containers[index];
+    json_t *processes = json_array();
+    while (*next < list->n_rows && list->rows[*next].container == index)
+        json_array_append_new(processes, process_json(list, next));
+    return json_pack("{s:s, s:s, s:s, s:s, s:o}", "namespace", c->namespace_, "pod", c->pod,
+                     "container", c->name, "container_id", c->short_id, "processes", processes);
+}
+
+/* NULL stands for a list that was never shown. */
+static json_t *list_json(const struct nvmm_board_list *list, const char *source)
+{
+    json_t *containers = json_array();
+    if (!list)
+        return json_pack("{s:s, s:n, s:n, s:n, s:n, s:b, s:o}", "source", source,
+                         "timestamp_seconds", "monotonic_seconds", "interval_seconds",
+                         "window_seconds", "truncated", 0, "containers", containers);
+    size_t next = 0;
+    for (size_t i = 0; i < list->n_containers; i++)
+        json_array_append_new(containers, container_json(list, i, &next));
+    return json_pack("{s:s, s:f, s:f, s:f, s:f, s:b, s:o}", "source", source, "timestamp_seconds",
+                     (double)list->wall_ns * 1e-9, "monotonic_seconds",
+                     (double)list->mono_ns * 1e-9, "interval_seconds", list->interval,
+                     "window_seconds", list->seconds, "truncated", list->cut, "containers",
+                     containers);
+}
+
+int nvmm_page_render(struct board *board, const char *source, struct textbuf *out)
+{
+    struct nvmm_board_list *list = board ? nvmm_board_copy(board) : NULL;
+    json_t *root = list_json(list, source);
+    free(list);
+    char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;
+    json_decref(root);
+    if (!text)
+        return -ENOMEM;
+    textbuf_str(out, text);
+    free(text);
+    return 0;
 }

@@ -9,6 +9,7 @@
 
 #include "collectors/nvmm/threads.h"
 #include "collectors/parts/board.h"
+#include "exporter/base/textbuf.h"
 #include "exporter/store/store.h"
 
 /* Containers that use persistent memory at the same time, each with some threads. */
@@ -50,5 +51,11 @@ void nvmm_board_row(struct nvmm_board_list *list, const struct nvmm_board_row *r
 
 /* Any thread: a copy of what is shown, for free(); NULL: nothing is, or out of memory. */
 struct nvmm_board_list *nvmm_board_copy(struct board *board);
+
+/* Any thread. Adds the document /api/v1/nvmm to 'out': who used persistent memory lately, down to
+ * threads. Without a board (NULL: the collector does not run), or
+ * before it shows anything, the document names no containers. 'source' says whether this machine
+ * was measured. 0 or -ENOMEM. */
+int nvmm_page_render(struct board *board, const char *source, struct textbuf *out);
 
 #endif

@@ -45,15 +45,13 @@ static int place_of(const struct nvmm_context *self, struct nvmm_board_list *lis
 static void list_threads(struct nvmm_board_list *list, const struct nvmm_context *self,
                          const struct lanes *lanes, bool both, uint64_t since_ns)
 {
-    for (size_t i = 0; i < lanes->n; i++) {
-        struct nvmm_lane *lane = lanes_at(lanes, i);
-        if (lane)
-            lane->listed = false;
-    }
+    struct nvmm_lane *lane;
+    for (size_t i = 0; (lane = lanes_next(lanes, &i));)
+        lane->listed = false;
     for (size_t i = 0; i < self->threads->n; i++) {
         const struct nvmm_thread *thread = &self->threads->at[i];
-        struct nvmm_lane *lane = nvmm_lane_of(lanes, thread->owner);
         struct nvmm_board_row row = {.pid = thread->pid, .tid = thread->tid};
+        lane = nvmm_lane_of(lanes, thread->owner);
         if (!lane || !fill_row(thread, both, list->seconds, since_ns, &row))
             continue;
         int place = place_of(self, list, lane);

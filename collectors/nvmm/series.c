@@ -1,5 +1,7 @@
 #include "collectors/nvmm/series.h"
 
+#include "collectors/parts/named_series.h"
+
 #define CONTAINER(n) "interference_container_" n
 static const struct metric_desc descs[NVMM_METRICS] = {
     [M_ACCESSES] =
@@ -90,17 +92,6 @@ int nvmm_families_register(struct nvmm_families *families, struct store *store, 
     return err;
 }
 
-static int make(struct family *family, struct labelset *common, const struct label *own, size_t n,
-                struct series **out)
-{
-    int err = series_new(family, common, own, n, out);
-    if (err)
-        *out = NULL;
-    else
-        series_clear(*out);
-    return err;
-}
-
 /* ---- a container ---- */
 
 enum { MAX_SERIES = ACCESS_KINDS * (2 + MEDIA) + 2 };
@@ -124,12 +115,14 @@ static int make_use(struct nvmm_set *set, const struct nvmm_families *families,
                     struct labelset *labels, enum access access)
 {
     struct label own[2] = {{"access", access_name(access)}};
-    int err = make(families->at[M_ACCESSES], labels, own, 1, &set->use[access].accesses);
+    int err =
+        named_series_new(families->at[M_ACCESSES], labels, own, 1, &set->use[access].accesses);
     if (!err)
-        err = make(families->at[M_BYTES], labels, own, 1, &set->use[access].bytes);
+        err = named_series_new(families->at[M_BYTES], labels, own, 1, &set->use[access].bytes);
     for (int medium = 0; medium < MEDIA && !err; medium++) {
         own[1] = (struct label){"medium", medium_name((enum medium)medium)};
-        err = make(families->at[M_SAMPLES], labels, own, 2, &set->use[access].samples[medium]);
+        err = named_series_new(families->at[M_SAMPLES], labels, own, 2,
+                               &set->use[access].samples[medium]);
     }
     return err;
 }
@@ -142,9 +135,9 @@ int nvmm_set_make(struct nvmm_set *set, const struct nvmm_families *families,
         if (families->sampled[access])
             err = make_use(set, families, labels, (enum access)access);
     if (!err && families->sampled[ACCESS_STORE])
-        err = make(families->at[M_WRITERS], labels, NULL, 0, &set->writers);
+        err = named_series_new(families->at[M_WRITERS], labels, NULL, 0, &set->writers);
     if (!err && families->rfo)
-        err = make(families->at[M_RFO], labels, NULL, 0, &set->rfo);
+        err = named_series_new(families->at[M_RFO], labels, NULL, 0, &set->rfo);
     if (err)
         nvmm_set_release(set);
     else
@@ -176,23 +169,25 @@ static int make_node_use(struct nvmm_node_set *set, const struct nvmm_families *
                          enum access access)
 {
     struct label own[2] = {{"access", access_name(access)}};
-    int err = make(families->at[M_LOST], NULL, own, 1, &set->use[access].lost);
+    int err = named_series_new(families->at[M_LOST], NULL, own, 1, &set->use[access].lost);
     if (!err)
-        err = make(families->at[M_THROTTLES], NULL, own, 1, &set->use[access].throttles);
+        err =
+            named_series_new(families->at[M_THROTTLES], NULL, own, 1, &set->use[access].throttles);
     for (int size = ACCESS_SIZE_KNOWN + 1; size < ACCESS_SIZES && !err; size++) {
         own[1] = (struct label){"reason", access_size_name((enum access_size)size)};
-        err = make(families->at[M_UNDECODED], NULL, own, 2, &set->use[access].undecoded[size]);
+        err = named_series_new(families->at[M_UNDECODED], NULL, own, 2,
+                               &set->use[access].undecoded[size]);
     }
     return err;
 }
 
 int nvmm_node_set_make(struct nvmm_node_set *set, const struct nvmm_families *families)
 {
-    int err = make(families->at[M_DIMMS], NULL, NULL, 0, &set->dimms);
+    int err = named_series_new(families->at[M_DIMMS], NULL, NULL, 0, &set->dimms);
     if (!err)
-        err = make(families->at[M_HUNG], NULL, NULL, 0, &set->hung);
+        err = named_series_new(families->at[M_HUNG], NULL, NULL, 0, &set->hung);
     if (!err)
-        err = make(families->at[M_REFUSED], NULL, NULL, 0, &set->refused);
+        err = named_series_new(families->at[M_REFUSED], NULL, NULL, 0, &set->refused);
     for (int access = 0; access < ACCESS_KINDS && !err; access++)
         if (families->sampled[access])
             err = make_node_use(set, families, (enum access)access);

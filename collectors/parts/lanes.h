@@ -66,4 +66,13 @@ static inline void *lanes_at(const struct lanes *lanes, size_t slot)
     return lanes->at[slot].lane;
 }
 
+/* The first lane in slot *slot or behind, which then is the slot behind it; NULL: there is none. */
+static inline void *lanes_next(const struct lanes *lanes, size_t *slot)
+{
+    while (*slot < lanes->n)
+        if (lanes->at[(*slot)++].lane)
+            return lanes->at[*slot - 1].lane;
+    return NULL;
+}
+
 #endif

@@ -8,15 +8,19 @@ bool places_are_sockets(const struct machine *machine)
            machine->numa_nodes >= machine->sockets;
 }
 
-/* As window_add(). */
-static double counted(const struct reading_row *then, const struct reading_row *now, int i)
+double row_scale(const struct reading_row *then, const struct reading_row *now)
 {
     uint64_t enabled = now->enabled_ns - (then ? then->enabled_ns : 0);
     uint64_t running = now->running_ns - (then ? then->running_ns : 0);
     if (enabled == 0 || running == 0 || running < enabled / WINDOW_MAX_SCALE)
         return 0;
-    return (double)(now->count[i] - (then ? then->count[i] : 0)) * (double)enabled /
-           (double)running;
+    return (double)enabled / (double)running;
+}
+
+const struct reading_row *row_before(const struct group_window *window, size_t k)
+{
+    const struct reading_row *then = k < window->before->n ? reading_row(window->before, k) : NULL;
+    return then && then->present ? then : NULL;
 }
 
 static bool divide(const struct group_window *window, enum role role, const struct machine *machine,
@@ -27,11 +31,10 @@ static bool divide(const struct group_window *window, enum role role, const stru
     memset(out, 0, (size_t)n * sizeof *out);
     for (size_t k = 0; known && k < window->after->n; k++) {
         const struct reading_row *now = reading_row(window->after, k);
-        const struct reading_row *then =
-            k < window->before->n ? reading_row(window->before, k) : NULL;
+        const struct reading_row *then = row_before(window, k);
         if (!(now->present >> i & 1))
             continue;
-        double count = counted(then && then->present ? then : NULL, now, i);
+        double count = (double)(now->count[i] - (then ? then->count[i] : 0)) * row_scale(then, now);
         int place = place_of(machine, now->cpu);
         if (place >= 0 && place < n)
             out[place] += count;

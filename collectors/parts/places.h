@@ -17,6 +17,13 @@
 /* Places are numbered as sockets are, and the node comes last. */
 enum { PLACE_NODE = MACHINE_SOCKETS, PLACES };
 
+/* What a row's counts of a window are multiplied by, as window_add() scales them; 0: the CPU was
+ * idle or starved. 'then' may be NULL. */
+double row_scale(const struct reading_row *then, const struct reading_row *now);
+
+/* The row of the same index in the reading before; NULL: there is none. */
+const struct reading_row *row_before(const struct group_window *window, size_t k);
+
 /*
  * Whether sockets are told apart: there are several, and each has NUMA nodes of its own. Virtual
  * machines show sockets that share one memory.

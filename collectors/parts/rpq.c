@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collectors/formulas/imc_latency.h"
+#include "collectors/parts/named_series.h"
 #include "collectors/parts/window_read.h"
 
 /* A hundred thousand ticks: the moment of reading is then less than a thousandth. */
@@ -188,16 +189,10 @@ static void say_silent(struct rpq *rpq)
     bool silent = true;
     for (size_t i = 0; i < rpq->n_controllers && silent; i++)
         silent = rpq->controllers[i].expected == 0;
-    if (silent == rpq->status->unavailable)
-        return;
-    rpq->status->unavailable = silent;
-    if (silent) {
-        rpq->counting = rpq->status->verdict;
+    status_silence(rpq->status, silent, &rpq->counting);
+    if (silent)
         verdict_set(&rpq->status->verdict, REASON_NO_DEVICE, "the recording has no counts of %s",
                     rpq->kind->reads);
-    } else {
-        rpq->status->verdict = rpq->counting;
-    }
 }
 
 int rpq_collect(void *self, const struct tick *tick)
@@ -300,10 +295,8 @@ static int make_series(const struct controller *controller, struct family *famil
     snprintf(socket, sizeof socket, "%d", controller->socket);
     snprintf(imc, sizeof imc, "%d", controller->imc);
     const struct label own[] = {{"socket", socket}, {"imc", imc}};
-    int err = series_new(family, NULL, own, 2, out);
-    if (!err)
-        series_clear(*out); /* until there is a window: no zero for a queue that is not there */
-    return err;
+    /* Absent until there is a window: no zero for a queue that is not there. */
+    return named_series_new(family, NULL, own, 2, out);
 }
 
 static int show_clocks(struct rpq *rpq, struct store *store)
@@ -316,9 +309,7 @@ static int show_clocks(struct rpq *rpq, struct store *store)
         char socket[12];
         snprintf(socket, sizeof socket, "%d", rpq->clocks[i].socket);
         const struct label own[] = {{"socket", socket}};
-        err = series_new(family, NULL, own, 1, &rpq->clocks[i].series);
-        if (!err)
-            series_clear(rpq->clocks[i].series);
+        err = named_series_new(family, NULL, own, 1, &rpq->clocks[i].series);
     }
     return err;
 }
@@ -376,8 +367,7 @@ void rpq_stop(void *self)
     if (!rpq)
         return;
     for (size_t i = 0; i < rpq->n_controllers; i++)
-        for (int m = 0; m < RPQ_METRICS; m++)
-            series_free(rpq->controllers[i].series[m]);
+        named_series_release(rpq->controllers[i].series, RPQ_METRICS);
     for (size_t i = 0; i < rpq->n_channels; i++)
         source_set_close(rpq->sources, rpq->channels[i].handle);
     free(rpq->channels);

@@ -15,9 +15,17 @@
 int window_read(struct source_set *sources, group_handle handle, struct collector_status *self,
                 struct window_sum *sum, enum window_status *status);
 
+/* As window_read(), with the rows, and without the PMU's times. */
+int window_read_rows(struct source_set *sources, group_handle handle, struct collector_status *self,
+                     struct group_window *window, enum window_status *status);
+
 /* Adds a window's PMU times to *self, for whoever reads the group's rows itself. Not of a window
  * that was reset: it has none. */
 void window_book_times(struct collector_status *self, const struct window_sum *sum);
+
+/* While nothing is counted at all ('silent'), the collector is unavailable and its verdict is for
+ * the caller to write, every time; *kept has the verdict of before, which comes back. */
+void status_silence(struct collector_status *status, bool silent, struct verdict *kept);
 
 /* The count of a role in a window's sum. False when it was not counted. */
 bool window_count(const struct window_sum *sum, enum group group, enum role role, uint64_t *out);

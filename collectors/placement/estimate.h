@@ -8,8 +8,8 @@
 #include "collectors/contract/collector.h"
 #include "collectors/placement/blind.h"
 #include "collectors/placement/initiators.h"
-#include "collectors/placement/mix.h"
 #include "collectors/placement/series.h"
+#include "collectors/placement/where.h"
 
 struct placement_estimate {
     double serial_reads, cpu_seconds;

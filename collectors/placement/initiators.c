@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "collectors/formulas/core_latency.h"
-#include "exporter/source/window.h"
+#include "collectors/parts/places.h"
 
 /* One CPU's counts of the window, scaled alike. */
 struct row {
@@ -16,14 +16,12 @@ static uint64_t since(const struct reading_row *then, const struct reading_row *
     return now->count[i] - (then ? then->count[i] : 0);
 }
 
-/* As window_add(): false for a CPU that was idle or starved. */
+/* False for a CPU that was idle or starved. */
 static bool row_take(const struct reading_row *then, const struct reading_row *now, struct row *out)
 {
-    uint64_t enabled = now->enabled_ns - (then ? then->enabled_ns : 0);
-    uint64_t running = now->running_ns - (then ? then->running_ns : 0);
-    if (!now->present || enabled == 0 || running == 0 || running < enabled / WINDOW_MAX_SCALE)
+    double scale = row_scale(then, now);
+    if (!now->present || !(scale > 0))
         return false;
-    double scale = (double)enabled / (double)running;
     *out = (struct row){
         .cycles = (double)since(then, now, ROLE_CYCLES) * scale,
         .ref_cycles = (double)since(then, now, ROLE_REF_CYCLES) * scale,
@@ -79,10 +77,8 @@ void placement_window_take(const struct group_window *window, const struct facts
         return;
     for (size_t k = 0; k < window->after->n; k++) {
         const struct reading_row *now = reading_row(window->after, k);
-        const struct reading_row *then =
-            k < window->before->n ? reading_row(window->before, k) : NULL;
         struct row row;
-        if (row_take(then && then->present ? then : NULL, now, &row))
+        if (row_take(row_before(window, k), now, &row))
             add(out, &facts->machine, now->cpu, &row);
     }
     for (int i = 0; i < PLACEMENT_INITIATORS; i++)

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "collectors/nvmm/page.h"
+#include "collectors/nvmm/board.h"
 
 static json_t *page(struct board *board)
 {
