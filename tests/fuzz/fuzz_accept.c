@@ -1,19 +1,10 @@
 /* Accept and Accept-Encoding: any bytes get an answer. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "exporter/expose/expose.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = malloc(size + 1);
-    if (!text)
-        return 0;
-    memcpy(text, data, size);
-    text[size] = '\0';
+    char *text = with_nul(data, size);
     if (expose_negotiate(text) >= EXPOSE_FORMATS)
         __builtin_trap();
     if (expose_accepts_gzip(text) && !strpbrk(text, "gG*"))

@@ -3,21 +3,11 @@
  * container), of any value. Whatever they are, parts are no NaN, not negative, and add up.
  */
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collectors/attribution/estimator.h"
+#include "tests/fuzz/fuzz.h"
 
 enum { CONTAINERS = 12 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 /* The bytes as they are, or as small numbers that are likely to be taken. */
 static double take(const uint8_t **data, size_t *size, bool raw)

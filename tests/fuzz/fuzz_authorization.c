@@ -1,11 +1,6 @@
 /* The header Authorization: a name and a password are texts of their own, and no longer than it. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "exporter/http/web_config/basic.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

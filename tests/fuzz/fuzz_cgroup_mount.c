@@ -1,12 +1,6 @@
 /* Lines of mountinfo: the kernel writes them, whoever mounts chooses paths and sources. */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "exporter/containers/cgroups/mounts.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,24 +1,14 @@
 /* State files, log names, and whose a name is: the first byte chooses the parser, the rest is the
  * text. */
 #include <errno.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "exporter/containers/container.h"
 #include "exporter/containers/names/names.h"
 #include "exporter/containers/workload.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 static const char id_a[] = "aaaa0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab";
-
-static void check(bool condition)
-{
-    if (!condition)
-        abort();
-}
 
 static void check_names(const struct container_names *names)
 {

@@ -1,10 +1,6 @@
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 
 #include "exporter/source/event/file.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,11 +1,7 @@
 /* What the server's process may send, and the other two messages: whatever is accepted can be
  * written again, and is the same. */
-#include <stdint.h>
-#include <string.h>
-
 #include "exporter/front/message.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 static void expect_same(const uint8_t *data, size_t size, const char *again, int len)
 {

@@ -2,22 +2,12 @@
  * them. The first byte says which. */
 #include <jansson.h>
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "exporter/governor/config/config.h"
 #include "exporter/governor/see/client.h"
 #include "exporter/governor/see/view.h"
 #include "exporter/governor/see/writers.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
+#include "tests/fuzz/fuzz.h"
 
 static void read_config(const char *text, size_t len)
 {
@@ -154,8 +144,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0)
         return 0;
     /* Not NUL-terminated, and its end is guarded. */
-    char *text = malloc(size - 1 + (size == 1));
-    memcpy(text, data + 1, size - 1);
+    char *text = without_nul(data + 1, size - 1);
     if (data[0] % 4 == 0)
         read_config(text, size - 1);
     else if (data[0] % 4 == 1)

@@ -6,31 +6,21 @@
  * one how many, and then, for each, two the place and one the byte. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "exporter/governor/act/actuators/quota.h"
 #include "exporter/governor/act/journal/journal_lines.h"
 #include "exporter/governor/write/writer.h"
+#include "tests/fuzz/fuzz.h"
 
 #define WORKER "/" ZEROS ZEROS ZEROS ZEROS
 #define ZEROS "0000000000000000"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static char journal[1 << 20], root[64];
 static size_t journal_len;
 static struct stat worker, root_stat;
-
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 /* ---- what would be written ---- */
 

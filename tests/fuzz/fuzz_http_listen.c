@@ -1,22 +1,14 @@
 /* --web.listen-address: an accepted address fits, and can be composed again. */
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "exporter/http/http.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char address[40], again[40], text[64];
     uint16_t port, port_again;
-    char *input = malloc(size + 1);
-    if (!input)
-        return 0;
-    memcpy(input, data, size);
-    input[size] = '\0';
+    char *input = with_nul(data, size);
     if (http_parse_listen(input, address, sizeof address, &port) == 0) {
         bool six = strchr(address, ':') != NULL;
         snprintf(text, sizeof text, six ? "[%s]:%u" : "%s:%u", address, (unsigned)port);

@@ -1,10 +1,7 @@
 /* What the process that looks into others is asked, and what it answers: whatever is accepted can
  * be written again, and is the same. */
-#include <string.h>
-
 #include "exporter/inspect/question.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,22 +1,9 @@
 /* The governor's journal: whatever it holds, and however right its checksums are, its claims can be
  * acted on, and what is written of them says the same. The first byte says whether each line's
  * checksum is made right: the rest are lines of JSON then. */
-#include <fcntl.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "exporter/governor/act/journal/ledger.h"
+#include "tests/fuzz/fuzz.h"
 #include "tests/support/journal_seal.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void seal_lines(const char *at, const char *end, struct textbuf *out)
 {

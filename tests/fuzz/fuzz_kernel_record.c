@@ -1,13 +1,8 @@
 /* The kernel's ring buffer records; the first byte chooses the sample type. */
 #include <linux/perf_event.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "exporter/source/sampler/record.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -2,14 +2,10 @@
  * may write them: whatever they hold, markup is ours alone, and JSON is JSON. */
 #include <jansson.h>
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collectors/contract/container_labels.h"
 #include "exporter/pages/pages.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 enum { ARGUMENTS = 5, NAMES = 3, SIZE_MAX_INPUT = 4096 };
 
@@ -25,12 +21,6 @@ struct input {
 static struct input input;
 static struct container container;
 static bool shown;
-
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 /* Strings one behind the other; "" at the end. */
 static void take(const uint8_t *data, size_t size)

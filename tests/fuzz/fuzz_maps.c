@@ -1,15 +1,10 @@
 /* Another process's maps, mountinfo and auxv: the kernel writes them, other programs choose the
  * paths, and with privileges the numbers. */
 #include <errno.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "exporter/source/accesses/maps.h"
 #include "exporter/source/accesses/own_reader.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

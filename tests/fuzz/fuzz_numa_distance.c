@@ -1,20 +1,12 @@
 /* The kernel's distances of a NUMA node: nothing outside the text is read, and what is no list of
  * so many distances leaves the room as it was. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "exporter/source/machine.h"
 #include "exporter/source/perf/detect.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = malloc(size ? size : 1); /* no NUL behind it to run into */
-    if (!text)
-        return 0;
-    memcpy(text, data, size);
+    char *text = without_nul(data, size);
     for (size_t n = 0; n <= MACHINE_NODES; n++) {
         uint8_t out[MACHINE_NODES] = {0};
         int err = numa_distances_parse(text, size, out, n);

@@ -1,19 +1,8 @@
 /* Flags: the arguments, separated by NUL. Accepted values are in range; rejected ones have one line
  * of explanation. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "exporter/options/options.h"
+#include "tests/fuzz/fuzz.h"
 #include "tests/support/flag_member.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void check_options(const struct options *o)
 {
@@ -41,11 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     /* Repetition counts make the C library's regcomp as slow as they ask for. */
     if (memchr(data, '{', size))
         return 0;
-    char *text = malloc(size + 1);
-    if (!text)
-        return 0;
-    memcpy(text, data, size);
-    text[size] = '\0';
+    char *text = with_nul(data, size);
     for (size_t at = 0; at < size && argc < MAX_ARGS; at += strlen(text + at) + 1)
         argv[argc++] = text + at;
 

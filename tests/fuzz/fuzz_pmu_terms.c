@@ -1,12 +1,6 @@
 /* Both parsers of pmu_terms.h: the first line is a format file, the rest are terms. */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "exporter/source/event/pmu_terms.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 static uint64_t bits_of(const struct pmu_field *field)
 {

@@ -1,14 +1,8 @@
 /* Another process's cgroup and stat: the kernel writes the lines, other programs choose the names.
  */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "exporter/base/process_stat.h"
 #include "exporter/containers/cgroups/process.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

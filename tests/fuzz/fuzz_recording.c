@@ -1,22 +1,11 @@
 /* A whole recording: its lines one by one, then played through a source set. */
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "exporter/source/recording/replay.h"
 #include "exporter/source/source_set.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int holds)
-{
-    if (!holds)
-        abort();
-}
+#include "tests/fuzz/fuzz.h"
 
 static void check_line(const char *text, size_t len)
 {
@@ -24,34 +13,34 @@ static void check_line(const char *text, size_t len)
     char error[64] = "";
 
     if (recording_parse_line(text, len, &line, error, sizeof error)) {
-        require(error[0] && strlen(error) < sizeof error); /* no refusal without a reason */
+        check(error[0] && strlen(error) < sizeof error); /* no refusal without a reason */
         return;
     }
     if (line.kind == RECORDING_READ) {
-        require(line.read.group < GROUP_COUNT && line.read.cpu >= -1);
-        require(line.read.present >> group_descs[line.read.group].n == 0);
+        check(line.read.group < GROUP_COUNT && line.read.cpu >= -1);
+        check(line.read.present >> group_descs[line.read.group].n == 0);
         for (size_t i = 0; i < GROUP_MAX_ROLES; i++)
-            require(line.read.values[i] <= 1ull << 63);
-        require(strlen(line.read.key) - 1 < RECORDING_MAX_KEY);
+            check(line.read.values[i] <= 1ull << 63);
+        check(strlen(line.read.key) - 1 < RECORDING_MAX_KEY);
     }
     if (line.kind == RECORDING_SAMPLE) {
         const struct access_sample *sample = &line.sample.sample;
-        require(sample->access < ACCESS_KINDS && sample->medium < MEDIA);
-        require(sample->size < ACCESS_SIZES);
-        require((sample->bytes == 0) == (sample->size != ACCESS_SIZE_KNOWN));
+        check(sample->access < ACCESS_KINDS && sample->medium < MEDIA);
+        check(sample->size < ACCESS_SIZES);
+        check((sample->bytes == 0) == (sample->size != ACCESS_SIZE_KNOWN));
     }
     if (line.kind == RECORDING_ACTIVITY)
-        require(line.activity.cpu >= -1 && line.activity.cpu_time_ns <= 1ull << 63 &&
-                strlen(line.activity.key) - 1 < RECORDING_MAX_KEY);
+        check(line.activity.cpu >= -1 && line.activity.cpu_time_ns <= 1ull << 63 &&
+              strlen(line.activity.key) - 1 < RECORDING_MAX_KEY);
     if (line.kind == RECORDING_PAGES)
-        require(line.pages.numa_node >= 0 && line.pages.bytes <= 1ull << 63 &&
-                strlen(line.pages.key) - 1 < RECORDING_MAX_KEY);
+        check(line.pages.numa_node >= 0 && line.pages.bytes <= 1ull << 63 &&
+              strlen(line.pages.key) - 1 < RECORDING_MAX_KEY);
     if (line.kind == RECORDING_LOST)
-        require(line.lost.access < ACCESS_KINDS);
+        check(line.lost.access < ACCESS_KINDS);
     if (line.kind == RECORDING_PROBE)
-        require(line.probe.latency_ns > 0);
+        check(line.probe.latency_ns > 0);
     if (line.kind == RECORDING_HEADER)
-        require(line.header.interval_ns > 0 && line.header.machine.base_frequency_hz >= 0);
+        check(line.header.interval_ns > 0 && line.header.machine.base_frequency_hz >= 0);
     recording_line_release(&line);
 }
 
@@ -84,7 +73,7 @@ static void read_all(struct replay *replay, struct source_set *set, uint64_t tic
                 continue;
             if (source_set_read(set, handle, &window) == 0)
                 for (size_t row = 0; row < window.after->n; row++)
-                    require(reading_row(window.after, row)->cpu >= -1);
+                    check(reading_row(window.after, row)->cpu >= -1);
             if ((tick + i) % 2)
                 source_set_close(set, handle);
         }
@@ -98,9 +87,9 @@ static void read_machine(struct source_set *set)
     struct group_window window;
     struct verdict why;
     group_handle handle;
-    require(source_set_open(set, &scope, GROUP_ACTIVITY, &handle, &why) == 0);
+    check(source_set_open(set, &scope, GROUP_ACTIVITY, &handle, &why) == 0);
     if (source_set_read(set, handle, &window) == 0)
-        require(window.after->n > 0);
+        check(window.after->n > 0);
 }
 
 /* Samples are of scopes that were opened with an owner, and the same for every reader. */
@@ -113,8 +102,8 @@ static void read_samples(struct source_set *set)
         source_set_sampling(set, (enum access)access, &sampling);
     const struct access_sample *samples = source_set_read_samples(set, &n);
     for (size_t i = 0; i < n; i++)
-        require(samples[i].owner != 0);
-    require(source_set_read_samples(set, &again) == samples && again == n);
+        check(samples[i].owner != 0);
+    check(source_set_read_samples(set, &again) == samples && again == n);
 }
 
 static void play(const char *path)
@@ -126,27 +115,27 @@ static void play(const char *path)
     int got;
 
     if (replay_open(path, &replay, error, sizeof error)) {
-        require(strncmp(error, path, strlen(path)) == 0);
+        check(strncmp(error, path, strlen(path)) == 0);
         return;
     }
-    require(replay_source_new(replay, &source) == 0);
+    check(replay_source_new(replay, &source) == 0);
     struct source_set *set = source_set_new(NULL);
-    require(set != NULL);
+    check(set != NULL);
     for (int group = 0; group < GROUP_COUNT; group++)
-        require(source_set_route(set, SCOPE_CGROUP, group, source) == 0);
-    require(source_set_route(set, SCOPE_MACHINE, GROUP_ACTIVITY, source) == 0);
-    require(source_set_route_probes(set, source) == 0);
-    require(source_set_route_samples(set, source) == 0);
+        check(source_set_route(set, SCOPE_CGROUP, group, source) == 0);
+    check(source_set_route(set, SCOPE_MACHINE, GROUP_ACTIVITY, source) == 0);
+    check(source_set_route_probes(set, source) == 0);
+    check(source_set_route_samples(set, source) == 0);
     read_all(replay, set, 0);
     while ((got = replay_next(replay, &tick, error, sizeof error)) == 1) {
-        require(tick.number > last.number && (last.number == 0 || tick.mono_ns > last.mono_ns));
-        require(source_set_begin(set, &tick) == 0);
+        check(tick.number > last.number && (last.number == 0 || tick.mono_ns > last.mono_ns));
+        check(source_set_begin(set, &tick) == 0);
         read_all(replay, set, tick.number);
         read_samples(set);
         read_machine(set);
         last = tick;
     }
-    require(got == 0 || strncmp(error, path, strlen(path)) == 0);
+    check(got == 0 || strncmp(error, path, strlen(path)) == 0);
     source_set_free(set);
     replay_free(replay);
 }
@@ -156,8 +145,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char path[32];
     int fd = memfd_create("recording", MFD_CLOEXEC);
 
-    require(fd >= 0);
-    require(write(fd, data, size) == (ssize_t)size);
+    check(fd >= 0);
+    check(write(fd, data, size) == (ssize_t)size);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     check_lines((const char *)data, size);
     play(path);

@@ -1,18 +1,7 @@
 /* What the kernel's resctrl says: schemata, a task's group, names of groups. The first byte says
  * which. What is made of it is taken again. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "exporter/governor/act/actuators/resctrl_text.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
+#include "tests/fuzz/fuzz.h"
 
 static void read_schemata(const char *text, size_t len)
 {
@@ -60,8 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
         return 0;
-    char *text = malloc(size - 1 + (size == 1));
-    memcpy(text, data + 1, size - 1);
+    char *text = without_nul(data + 1, size - 1);
     if (data[0] % 3 == 0)
         read_schemata(text, size - 1);
     else if (data[0] % 3 == 1)

@@ -1,18 +1,7 @@
 /* What the kernel's resctrl says of monitoring groups, and what others call them. The first byte
  * says which. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "exporter/source/resctrl/parse.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
+#include "tests/fuzz/fuzz.h"
 
 /* What is a number with a fraction and without one is the same number. */
 static void read_value(const char *text, size_t len)
@@ -39,9 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
         return 0;
-    char *text = malloc(size);
-    memcpy(text, data + 1, size - 1);
-    text[size - 1] = '\0';
+    char *text = with_nul(data + 1, size - 1);
     if (data[0] % 2 == 0)
         read_value(text, size - 1);
     else

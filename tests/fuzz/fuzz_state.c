@@ -1,24 +1,14 @@
 /* --state.file: whatever it holds, and however right its checksum is, what comes of it is possible.
  * The first byte says whether the checksum is made right. */
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collectors/attribution/readings.h"
 #include "collectors/learned/keep.h"
 #include "exporter/state/state.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 static const struct state_identity here = {.boot_id = "boot", .microarchitecture = "clx"};
 enum { NOW_NS = 2000000000 };
-
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void use_normal(struct normal *normal)
 {

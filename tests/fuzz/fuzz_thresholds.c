@@ -1,17 +1,6 @@
 /* --thresholds.file: an accepted file is usable; a rejected one has one line of explanation. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "collectors/contract/thresholds.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

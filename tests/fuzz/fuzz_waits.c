@@ -1,18 +1,7 @@
 /* What a container waits for: in its namespaces other programs may stand in for the kernel. The
  * first byte says which file it is. */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
 #include "exporter/source/waits/parse.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int holds)
-{
-    if (!holds)
-        abort();
-}
+#include "tests/fuzz/fuzz.h"
 
 static void steal(const char *text, size_t len)
 {
@@ -21,10 +10,10 @@ static void steal(const char *text, size_t len)
     if (steal_parse(text, len, 100, &out) != 0)
         return;
     for (int i = 0; i < CPU_PLACES; i++) {
-        require(out.cpus[i] > 0 || out.ns[i] == 0);
+        check(out.cpus[i] > 0 || out.ns[i] == 0);
         cpus += out.cpus[i];
     }
-    require(cpus > 0);
+    check(cpus > 0);
 }
 
 static void cpu_set(const char *text, size_t len)
@@ -32,7 +21,7 @@ static void cpu_set(const char *text, size_t len)
     uint64_t set;
     size_t cpus;
     if (cpu_set_parse(text, len, &set, &cpus) == 0)
-        require(set != 0 && set >> CPU_PLACES == 0 && cpus > 0);
+        check(set != 0 && set >> CPU_PLACES == 0 && cpus > 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -51,11 +40,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case 1:
         if (pressure_totals_parse(text, len, &pressure) == 0)
-            require(pressure.has_full || pressure.full_ns == 0);
+            check(pressure.has_full || pressure.full_ns == 0);
         break;
     case 2:
-        require(cpu_max_parse(text, len, &value) == 0 || value == 77);
-        require(single_parse(text, len, &value) == 0 || value != 78);
+        check(cpu_max_parse(text, len, &value) == 0 || value == 77);
+        check(single_parse(text, len, &value) == 0 || value != 78);
         break;
     case 3:
         steal(text, len);
@@ -64,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         cpu_set(text, len);
         break;
     default:
-        require(schedstat_parse(text, len, &value) == 0 || value == 77);
+        check(schedstat_parse(text, len, &value) == 0 || value == 77);
         break;
     }
     return 0;

@@ -1,17 +1,6 @@
 /* --web.config.file: an accepted file is usable; a refused one has one line of explanation. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "exporter/http/web_config/names.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool holds)
-{
-    if (!holds)
-        abort();
-}
+#include "tests/fuzz/fuzz.h"
 
 static void check_use(const struct web_config *config)
 {

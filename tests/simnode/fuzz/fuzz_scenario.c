@@ -1,11 +1,7 @@
 /* Scenarios from outside: every text is read or refused with a message, and what is read can run.
  */
-#include <stdlib.h>
-#include <string.h>
-
+#include "tests/fuzz/fuzz.h"
 #include "tests/simnode/model/simnode.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Machines that fit a fuzzer's memory and time. */
 static bool is_small(const struct scenario *scenario)

@@ -1,11 +1,7 @@
 /* Traces from outside: every text is read or refused with a message, and what is read can run,
  * whatever its addresses. */
-#include <stdlib.h>
-#include <string.h>
-
+#include "tests/fuzz/fuzz.h"
 #include "tests/simnode/model/simnode.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* A cache of one line, so that write-backs leave it; two containers and a container of two. */
 static const char machine[] =
