@@ -105,7 +105,7 @@ static void load_text(unsigned load, unsigned start_tick, char *out, size_t size
 static int parse(const struct reproduction *r, const struct amd_experiment *e,
                  struct scenario **out)
 {
-    char load[2048], json[8192], error[512];
+    char load[2048], json[8192];
 
     load_text(e->load, warm_up(r, e) > 2 && e->warm_up ? warm_up(r, e) - 1 : 1, load, sizeof(load));
     snprintf(json, sizeof(json),
@@ -115,12 +115,7 @@ static int parse(const struct reproduction *r, const struct amd_experiment *e,
              warm_up(r, e) + amd_windows(r), tick_cycles(r, e), e->machine ? e->machine : "",
              e->effects ? e->effects : "", e->workloads ? e->workloads : "",
              e->target ? e->target : LOCAL_CHASE, load);
-
-    int err = scenario_parse("amd", json, strlen(json), out, error, sizeof(error));
-
-    if (err)
-        fprintf(stderr, "reproduce: %s\n", error);
-    return err;
+    return make_scenario(json, out);
 }
 
 /* --- windows --- */

@@ -113,7 +113,7 @@ static int tick_cycles(const struct reproduction *r)
 static int parse(const struct reproduction *r, const struct row *row, bool in_order,
                  struct scenario **out)
 {
-    char json[4096], error[512];
+    char json[4096];
 
     snprintf(json, sizeof(json),
              "{\"scenario\":1,\"ticks\":%u,\"tick_cycles\":%d,\"machine\":{%s"
@@ -125,11 +125,7 @@ static int parse(const struct reproduction *r, const struct row *row, bool in_or
              WARM_UP + WINDOWS, tick_cycles(r), in_order ? IN_ORDER : "", row->effects,
              row->workload, row->prefetch ? "true" : "false", row->busy ? BUSY : "");
 
-    int err = scenario_parse("arm", json, strlen(json), out, error, sizeof(error));
-
-    if (err)
-        fprintf(stderr, "reproduce: %s\n", error);
-    return err;
+    return make_scenario(json, out);
 }
 
 struct totals {

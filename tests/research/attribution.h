@@ -94,12 +94,6 @@ int attr_run(const struct reproduction *reproduction, unsigned i, struct attr_re
 int attr_count(struct simnode *node, int n, struct attr_counts *out); /* totals up to now */
 struct attr_counts attr_counts_between(const struct attr_counts *a, const struct attr_counts *b);
 
-/* What a scenario gave, in the folder of finished runs. */
-bool attr_load(const struct reproduction *reproduction, const char *what, const char *scenario,
-               void *out, size_t size);
-void attr_save(const struct reproduction *reproduction, const char *what, const char *scenario,
-               const void *value, size_t size);
-
 /* --- shares --- */
 
 enum attr_value { ATTR_LATENCY, ATTR_CPI };

@@ -200,24 +200,22 @@ static int run_scenario(const struct scenario *scenario, const struct attr_resul
 int attr_run_phases(const struct reproduction *r, unsigned i, const struct attr_result *result,
                     unsigned stretch, struct attr_phases *out)
 {
+    const char *what = r->reduced ? "reduced-phases" : "phases";
     struct timeline *timeline = calloc(1, sizeof(*timeline));
     struct scenario *scenario = NULL;
-    char error[512], *text = NULL;
+    char *text = NULL;
     int err = timeline ? draw_timeline(r, i, result->mix.n, timeline) : -ENOMEM;
 
     memset(out, 0, sizeof(*out));
     if (!err) {
         text = attr_mix_scenario(&result->mix, (r->seed * 1000 + i) * ATTR_SEEDS,
                                  (uint64_t)TICK_CYCLES * stretch, timeline->pauses);
-        err = text ? scenario_parse("phases", text, strlen(text), &scenario, error, sizeof(error))
-                   : -ENOMEM;
-        if (err && err != -ENOMEM)
-            fprintf(stderr, "reproduce: %s\n", error);
+        err = text ? make_scenario(text, &scenario) : -ENOMEM;
     }
-    if (!err && !attr_load(r, "phases", text, out, sizeof(*out))) {
+    if (!err && load_run(r->folder, what, text, out, sizeof(*out)) != 0) {
         err = run_scenario(scenario, result, timeline, out);
         if (!err)
-            attr_save(r, "phases", text, out, sizeof(*out));
+            err = save_run(r->folder, what, text, out, sizeof(*out));
     }
     scenario_free(scenario);
     free(text);

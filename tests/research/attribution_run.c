@@ -1,11 +1,9 @@
 /* A mix with every subset of its co-runners, and what counters show of it. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/research/attribution.h"
-#include "tests/simnode/model/rng.h"
 
 enum { TICK_CYCLES = 1000000, WARM_UP_TICKS = 6, REDUCED_WARM_UP_TICKS = 3, TICKS = 4 };
 
@@ -117,15 +115,12 @@ static int run_seed(const struct reproduction *r, unsigned seed, struct attr_res
                     struct attr_state *states)
 {
     struct scenario *scenario;
-    char error[512], *text = attr_mix_scenario(&result->mix, seed, TICK_CYCLES, NULL);
-    int err =
-        text ? scenario_parse("mix", text, strlen(text), &scenario, error, sizeof(error)) : -ENOMEM;
+    char *text = attr_mix_scenario(&result->mix, seed, TICK_CYCLES, NULL);
+    int err = text ? make_scenario(text, &scenario) : -ENOMEM;
 
     free(text);
-    if (err) {
-        fprintf(stderr, "reproduce: %s\n", err == -ENOMEM ? strerror(ENOMEM) : error);
+    if (err)
         return err;
-    }
     for (unsigned subset = 0; !err && subset < 1U << (result->mix.n - 1); subset++)
         err = run_subset(scenario, subset, r->reduced ? REDUCED_WARM_UP_TICKS : WARM_UP_TICKS,
                          &states[subset]);
@@ -133,58 +128,14 @@ static int run_seed(const struct reproduction *r, unsigned seed, struct attr_res
     return err;
 }
 
-/* --- the folder of finished runs --- */
-
-static void path_of(const struct reproduction *r, const char *what, const char *scenario, char *out,
-                    size_t size)
-{
-    uint64_t hash = r->reduced;
-
-    for (const char *c = scenario; *c; c++)
-        hash = mix64(hash ^ (unsigned char)*c);
-    snprintf(out, size, "%s/attribution-%s-%016" PRIx64, r->folder, what, hash);
-}
-
-bool attr_load(const struct reproduction *r, const char *what, const char *scenario, void *out,
-               size_t size)
-{
-    char path[4096];
-    FILE *file;
-    bool good;
-
-    path_of(r, what, scenario, path, sizeof(path));
-    file = fopen(path, "rb");
-    /* Not one of another size, which another version left. */
-    good = file && fread(out, size, 1, file) == 1 && fgetc(file) == EOF;
-    if (file)
-        fclose(file);
-    return good;
-}
-
-void attr_save(const struct reproduction *r, const char *what, const char *scenario,
-               const void *value, size_t size)
-{
-    char path[4096];
-    FILE *file;
-
-    path_of(r, what, scenario, path, sizeof(path));
-    file = fopen(path, "wb");
-    if (!file)
-        return;
-
-    bool good = fwrite(value, size, 1, file) == 1;
-
-    if (fclose(file) != 0 || !good)
-        remove(path);
-}
-
 int attr_run(const struct reproduction *r, unsigned i, struct attr_result *out)
 {
+    const char *what = r->reduced ? "reduced-subsets" : "subsets";
     struct attr_mix mix = attr_mix_draw(r->seed, i);
     char *text = attr_mix_scenario(&mix, r->seed, TICK_CYCLES, NULL);
     int err = text ? 0 : -ENOMEM;
 
-    if (err || attr_load(r, "subsets", text, out, sizeof(*out))) {
+    if (err || load_run(r->folder, what, text, out, sizeof(*out)) == 0) {
         free(text);
         return err;
     }
@@ -195,7 +146,7 @@ int attr_run(const struct reproduction *r, unsigned i, struct attr_result *out)
     for (int s = 0; !err && s < out->seeds; s++)
         err = run_seed(r, (r->seed * 1000 + i) * ATTR_SEEDS + (unsigned)s, out, out->states[s]);
     if (!err)
-        attr_save(r, "subsets", text, out, sizeof(*out));
+        err = save_run(r->folder, what, text, out, sizeof(*out));
     free(text);
     return err;
 }

@@ -18,18 +18,10 @@
 
 enum { ALONE_TICKS = 24, TARGET_BOUND = 3 };
 
-static size_t app_named(const char *name)
-{
-    for (size_t i = 0; i < slow_n_apps; i++)
-        if (strcmp(slow_apps[i].name, name) == 0)
-            return i;
-    return 0;
-}
-
 static void find_apps(const char *const names[LOOP_CORES], size_t apps[SLOW_MAX_CORES])
 {
     for (size_t i = 0; i < LOOP_CORES; i++)
-        apps[i] = app_named(names[i]);
+        apps[i] = slow_app_named(names[i]);
 }
 
 /* --- a bound --- */

@@ -33,19 +33,16 @@ static struct slow_variant variant_of(const struct loop_plan *plan)
                                  .mega_cycles = (unsigned)(cycles / SLOW_ROW_CYCLES)};
 }
 
-static int make_scenario(const struct loop_plan *plan, struct scenario **out)
+static int make_loop(const struct loop_plan *plan, struct scenario **out)
 {
     struct slow_variant variant = variant_of(plan);
     struct textbuf text = TEXTBUF_INIT;
-    char error[256] = "out of memory";
     int err;
 
     variant.epoch_cycles = EPOCH_CYCLES; /* shadow clocks are shown beside epochs only */
     err = slow_shared_text(&variant, plan->apps, &text);
     if (!err)
-        err = scenario_parse("loop", text.data, text.len, out, error, sizeof(error));
-    if (err)
-        fprintf(stderr, "reproduce: %s\n", error);
+        err = make_scenario(text.data, out);
     textbuf_release(&text);
     if (err)
         return err;
@@ -132,7 +129,7 @@ int loop_run(struct control_alone *alone, const char *folder, const struct loop_
 {
     struct scenario *scenario = NULL;
     struct closed_loop *loop = NULL;
-    int err = make_scenario(plan, &scenario);
+    int err = make_loop(plan, &scenario);
 
     *out = (struct loop_outcome){.cycles = 0};
     if (!err)

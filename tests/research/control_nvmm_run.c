@@ -30,10 +30,9 @@ struct nvmm_run {
 
 /* --- the node --- */
 
-static int make_scenario(const struct control_nvmm_plan *plan, struct scenario **out)
+static int make_node(const struct control_nvmm_plan *plan, struct scenario **out)
 {
     struct textbuf text = TEXTBUF_INIT;
-    char error[256] = "out of memory";
     int err;
 
     textbuf_printf(&text,
@@ -55,9 +54,7 @@ static int make_scenario(const struct control_nvmm_plan *plan, struct scenario *
     textbuf_str(&text, "]}");
     err = textbuf_finish(&text);
     if (!err)
-        err = scenario_parse("nvmm_cores", text.data, text.len, out, error, sizeof(error));
-    if (err)
-        fprintf(stderr, "reproduce: %s\n", error);
+        err = make_scenario(text.data, out);
     textbuf_release(&text);
     return err;
 }
@@ -196,7 +193,7 @@ int control_nvmm_run(const struct control_nvmm_plan *plan, unsigned seconds,
                      struct control_nvmm_outcome *out)
 {
     struct nvmm_run run = {.plan = plan, .now_ns = 1000 * SECOND};
-    int err = make_scenario(plan, &run.scenario);
+    int err = make_node(plan, &run.scenario);
 
     if (!err)
         err = simnode_new(run.scenario, &run.node);

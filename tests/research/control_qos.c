@@ -2,7 +2,6 @@
 #include "tests/research/control.h"
 
 #include <math.h>
-#include <string.h>
 
 enum {
     CORES = 4,
@@ -40,14 +39,6 @@ struct qos_run {
     struct qos_quantum of[MOST_QUANTA];
 };
 
-static size_t app_named(const char *name)
-{
-    for (size_t i = 0; i < slow_n_apps; i++)
-        if (strcmp(slow_apps[i].name, name) == 0)
-            return i;
-    return 0;
-}
-
 /* The target, quantum by quantum. */
 static void look(const struct control_outcome *outcome, const struct slow_alone *alone,
                  struct qos_run *out)
@@ -76,7 +67,7 @@ static void look(const struct control_outcome *outcome, const struct slow_alone 
 static int run(struct reproduction *r, struct control_alone *alone, unsigned mega_cycles,
                struct qos_run *out)
 {
-    size_t apps[SLOW_MAX_CORES] = {app_named(target)};
+    size_t apps[SLOW_MAX_CORES] = {slow_app_named(target)};
     struct control_plan plan = {
         .scheme = out->scheme,
         .variant = {.cores = CORES, .channels = 1, .llc_mib = 2, .mega_cycles = mega_cycles},
@@ -85,7 +76,7 @@ static int run(struct reproduction *r, struct control_alone *alone, unsigned meg
     struct control_outcome outcome = {0};
 
     for (size_t i = 1; i < CORES; i++)
-        apps[i] = app_named(others[i - 1]);
+        apps[i] = slow_app_named(others[i - 1]);
 
     int err = control_run(r->folder, &plan, &outcome);
 

@@ -219,13 +219,8 @@ static int simulate(const struct control_plan *plan, const struct textbuf *text,
 {
     struct controller *controller = calloc(1, sizeof(*controller));
     struct scenario *scenario = NULL;
-    char error[256] = "out of memory";
-    int err = controller ? scenario_parse("control", text->data, text->len, &scenario, error,
-                                          sizeof(error))
-                         : -ENOMEM;
+    int err = controller ? make_scenario(text->data, &scenario) : -ENOMEM;
 
-    if (err)
-        fprintf(stderr, "reproduce: %s\n", error);
     if (!err)
         err = simnode_new(scenario, &controller->node);
     if (!err)
@@ -249,9 +244,9 @@ int control_run(const char *folder, const struct control_plan *plan, struct cont
     struct control_outcome outcome = {.cores = variant.cores,
                                       .quanta = variant.mega_cycles / CONTROL_QUANTUM_ROWS};
     size_t rows = (size_t)outcome.quanta * outcome.cores;
-    size_t columns = sizeof(struct control_row) / sizeof(uint64_t);
+    size_t size = rows * sizeof(*outcome.rows);
     struct textbuf text = TEXTBUF_INIT;
-    char path[4096], what[64];
+    char what[64];
     int err;
 
     variant.epoch_cycles = has_epochs(policy.scheme) ? EPOCH_CYCLES : 0;
@@ -264,13 +259,12 @@ int control_run(const char *folder, const struct control_plan *plan, struct cont
         err = -ENOMEM;
     if (!err) {
         snprintf(what, sizeof(what), "control-%d-%g", policy.scheme, plan->bound);
-        slow_path(path, folder, what, &text);
-        err = slow_read_rows(path, &outcome.rows->instructions, rows * columns);
+        err = load_run(folder, what, text.data, outcome.rows, size);
     }
     if (err == -ENOENT) {
         err = simulate(&policy, &text, &outcome);
         if (!err)
-            err = slow_write_rows(path, &outcome.rows->instructions, rows, columns);
+            err = save_run(folder, what, text.data, outcome.rows, size);
     }
     textbuf_release(&text);
     if (err)

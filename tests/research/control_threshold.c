@@ -46,11 +46,10 @@ struct outcome {
 /* --- one run --- */
 
 /* A tick is a twelfth of a millisecond, told as a second. */
-static int make_scenario(const struct job *job, bool reduced, struct scenario **out)
+static int make_loop(const struct job *job, bool reduced, struct scenario **out)
 {
     struct textbuf text = TEXTBUF_INIT;
     unsigned stretch = reduced ? 60000 : 12000;
-    char error[256] = "out of memory";
     int err;
 
     textbuf_printf(&text,
@@ -64,9 +63,7 @@ static int make_scenario(const struct job *job, bool reduced, struct scenario **
                    2100000000U / stretch, stretch, job->workload, ALONE_TICKS + 1);
     err = textbuf_finish(&text);
     if (!err)
-        err = scenario_parse("threshold", text.data, text.len, out, error, sizeof(error));
-    if (err)
-        fprintf(stderr, "reproduce: %s\n", error);
+        err = make_scenario(text.data, out);
     textbuf_release(&text);
     return err;
 }
@@ -140,7 +137,7 @@ static int run(const struct job *job, const struct arm *arm, bool reduced, struc
     struct scenario *scenario = NULL;
     struct closed_loop *loop = NULL;
     char *config = arm->policy ? make_config(arm->policy) : NULL;
-    int err = arm->policy && !config ? -ENOMEM : make_scenario(job, reduced, &scenario);
+    int err = arm->policy && !config ? -ENOMEM : make_loop(job, reduced, &scenario);
 
     *out = (struct outcome){0};
     if (!err)

@@ -148,19 +148,25 @@ static int run_windows(struct simnode *node, const struct scenario *scenario, si
     return 0;
 }
 
+int make_scenario(const char *json, struct scenario **out)
+{
+    char error[512];
+    int err = scenario_parse("reproduction", json, strlen(json), out, error, sizeof(error));
+
+    if (err)
+        fprintf(stderr, "reproduce: %s\n", error);
+    return err;
+}
+
 int measure(const char *scenario_json, size_t index, unsigned warm_up, struct core_cache cache,
             struct measurement *out)
 {
     struct scenario *scenario;
     struct simnode *node;
-    char error[512];
-    int err = scenario_parse("reproduction", scenario_json, strlen(scenario_json), &scenario, error,
-                             sizeof(error));
+    int err = make_scenario(scenario_json, &scenario);
 
-    if (err) {
-        fprintf(stderr, "reproduce: %s\n", error);
+    if (err)
         return err;
-    }
     if (!(cache.cycles > 0))
         cache = (struct core_cache){(double)scenario_cache_cycles(&scenario->machine),
                                     scenario_cache_seconds(&scenario->machine)};

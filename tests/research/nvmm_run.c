@@ -88,11 +88,11 @@ static void estimate(struct sampling *s)
 
 static int parse(const struct nvmm_experiment *e, struct scenario **out)
 {
-    char json[1024], cpus[80] = "0", error[256];
+    char json[1024], cpus[80] = "0";
 
     for (unsigned i = 1; i < e->writers; i++)
         snprintf(cpus + strlen(cpus), sizeof(cpus) - strlen(cpus), ",%u", i);
-    int len = snprintf(
+    snprintf(
         json, sizeof(json),
         "{\"scenario\":1,\"seed\":%u,\"ticks\":1,\"tick_cycles\":420000,"
         "\"machine\":{\"preset\":\"clx\",\"memory\":{\"preset\":\"ddr4-2933\",\"channels\":6},"
@@ -104,11 +104,7 @@ static int parse(const struct nvmm_experiment *e, struct scenario **out)
         "\"memory\":[{\"node\":0,\"medium\":\"pmm\",\"share\":%g},"
         "{\"node\":0,\"medium\":\"dram\",\"share\":%g}]}]}",
         e->seed, cpus, e->nvmm_share, 1 - e->nvmm_share);
-    int err = scenario_parse("nvmm", json, (size_t)len, out, error, sizeof(error));
-
-    if (err)
-        fprintf(stderr, "%s\n", error);
-    return err;
+    return make_scenario(json, out);
 }
 
 static uint64_t stores_counted(struct simnode *node)

@@ -9,22 +9,18 @@ enum { MAX_THREADS = 8 };
 static int parse(const struct placement_machine *machine, const struct placement_subject *subject,
                  const char *memory, struct scenario **out)
 {
-    char json[4096], cpus[4 * MAX_THREADS] = "0", error[512];
+    char json[4096], cpus[4 * MAX_THREADS] = "0";
 
     for (unsigned i = 1; i < subject->threads && i < MAX_THREADS; i++)
         snprintf(cpus + strlen(cpus), sizeof(cpus) - strlen(cpus), ",%u", i);
 
-    int len = snprintf(
-        json, sizeof(json),
-        "{\"scenario\":1,\"machine\":{%s},\"effects\":{%s},\"workloads\":{%s},"
-        "\"containers\":[{\"key\":\"a\",\"workload\":\"w\",\"cpus\":[%s],\"seed\":%u,"
-        "\"page_bytes\":4096,\"memory\":[%s]}]}",
-        machine->machine, machine->effects, subject->workloads, cpus, subject->seed + 1, memory);
-    int err = scenario_parse(subject->name, json, (size_t)len, out, error, sizeof(error));
-
-    if (err)
-        fprintf(stderr, "reproduce: %s\n", error);
-    return err;
+    snprintf(json, sizeof(json),
+             "{\"scenario\":1,\"machine\":{%s},\"effects\":{%s},\"workloads\":{%s},"
+             "\"containers\":[{\"key\":\"a\",\"workload\":\"w\",\"cpus\":[%s],\"seed\":%u,"
+             "\"page_bytes\":4096,\"memory\":[%s]}]}",
+             machine->machine, machine->effects, subject->workloads, cpus, subject->seed + 1,
+             memory);
+    return make_scenario(json, out);
 }
 
 static double role_of(struct simnode *node, enum group group, enum role role)

@@ -33,6 +33,17 @@ typedef int reproduction_task(const void *context, unsigned index);
 /* All n of them, in turn, by so many processes at a time. 0, or -EIO when one failed. */
 int run_tasks(unsigned jobs, unsigned n, reproduction_task *task, const void *context);
 
+/* The scenario of this JSON text, freed by scenario_free; what is wrong with it is said. 0 or -errno. */
+int make_scenario(const char *json, struct scenario **out);
+
+/*
+ * Finished runs in the folder, by what they are and the text of their scenario: another machine is
+ * another file. Another simulator is not: the folder is to be emptied then. The loader returns
+ * -ENOENT where none of that size is there.
+ */
+int load_run(const char *folder, const char *what, const char *json, void *out, size_t size);
+int save_run(const char *folder, const char *what, const char *json, const void *run, size_t size);
+
 /* 0, or -errno when a simulation could not be run. */
 int reproduce_latency(struct reproduction *reproduction);
 int reproduce_slowdown(struct reproduction *reproduction);

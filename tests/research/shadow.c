@@ -106,36 +106,27 @@ static void table_terms(struct reproduction *r, const struct slow_set *set, cons
 
 /* --- how good the shadow clocks are --- */
 
-static int by_value(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
 /* The largest excess of one model's error over another's in any class, in points. */
 static double worst_class(const struct slow_set *set, int model, int other)
 {
-    double *actual = calloc(set->n, sizeof(*actual)), worst = -INFINITY;
+    struct slow_quartile quartiles[SLOW_QUARTILES];
+    double worst = -INFINITY;
     struct {
         slow_chosen *choose;
         double a, b;
-    } classes[INTENSITIES + SENSITIVITIES + 4];
+    } classes[INTENSITIES + SENSITIVITIES + SLOW_QUARTILES];
     size_t n = 0;
 
-    if (!actual)
+    if (slow_quartiles(set, quartiles) != 0)
         return NAN;
-    for (size_t i = 0; i < set->n; i++)
-        actual[i] = set->instances[i].actual;
-    qsort(actual, set->n, sizeof(*actual), by_value);
     for (int i = 0; i < INTENSITIES; i++, n++)
         classes[n].choose = slow_of_intensity, classes[n].a = i, classes[n].b = 0;
     for (int i = 0; i < SENSITIVITIES; i++, n++)
         classes[n].choose = slow_of_sensitivity, classes[n].a = i, classes[n].b = 0;
-    for (size_t q = 0; q < 4; q++, n++) {
+    for (size_t q = 0; q < SLOW_QUARTILES; q++, n++) {
         classes[n].choose = slow_slowed_between;
-        classes[n].a = actual[set->n * q / 4];
-        classes[n].b = q < 3 ? actual[set->n * (q + 1) / 4] : INFINITY;
+        classes[n].a = quartiles[q].from;
+        classes[n].b = quartiles[q].to;
     }
     for (size_t i = 0; i < n; i++) {
         struct slow_statistics mine =
@@ -146,7 +137,6 @@ static double worst_class(const struct slow_set *set, int model, int other)
         if (mine.n && its.n)
             worst = fmax(worst, (mine.mean - its.mean) * 100);
     }
-    free(actual);
     return worst;
 }
 

@@ -28,6 +28,9 @@ struct slow_app {
 extern const struct slow_app slow_apps[];
 extern const size_t slow_n_apps;
 
+/* 0 where there is none of this name. */
+size_t slow_app_named(const char *name);
+
 /* The applications that a machine's workloads are drawn from: from first on, n of them. */
 struct slow_variant;
 struct slow_range {
@@ -66,13 +69,7 @@ struct slow_variant {
 /* The scenario of these applications, one a core; row by row, without a length. */
 struct textbuf;
 int slow_shared_text(const struct slow_variant *variant, const size_t *apps, struct textbuf *text);
-/* Files of finished runs, one line a row. By the scenario's text: another application or machine is
- * another file. Another simulator is not: the folder is to be emptied then. */
-void slow_path(char out[4096], const char *folder, const char *what, const struct textbuf *text);
-int slow_write_rows(const char *path, const uint64_t *values, size_t rows, size_t columns);
-int slow_read_rows(const char *path, uint64_t *values, size_t n); /* -ENOENT: not there or whole */
-
-/* Totals of one application at the end of a row of SLOW_ROW_CYCLES; also the file's columns. */
+/* Totals of one application at the end of a row of SLOW_ROW_CYCLES. */
 enum {
     V_QUANTUM_CYCLES, /* asm_epochs */
     V_ACCESSES,

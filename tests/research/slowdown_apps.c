@@ -3,6 +3,7 @@
  * estimate was looked at; the page measures the classes again, alone.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "tests/research/slowdown.h"
 #include "tests/simnode/model/rng.h"
@@ -84,6 +85,14 @@ const struct slow_app slow_apps[] = {
     BURSTS("merge", MEDIUM, STEEP, RANDOM(12582912, 1310720, 0.6, 8, STORES(0.2)), 2600, 40000),
 };
 const size_t slow_n_apps = sizeof(slow_apps) / sizeof(slow_apps[0]);
+
+size_t slow_app_named(const char *name)
+{
+    for (size_t i = 0; i < slow_n_apps; i++)
+        if (strcmp(slow_apps[i].name, name) == 0)
+            return i;
+    return 0;
+}
 
 struct slow_range slow_range_of(const struct slow_variant *variant)
 {

@@ -1,13 +1,12 @@
 /* The runs of `reproduce slowdown`: scenarios made, simulated, kept in a folder. */
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "exporter/base/textbuf.h"
+#include "tests/research/reproduce.h"
 #include "tests/research/slowdown.h"
 
 /* --- scenarios --- */
@@ -57,16 +56,6 @@ static void put_workload(struct textbuf *out, bool first, size_t index)
                    app->burst_instructions, app->name, app->quiet_instructions);
 }
 
-static int parse(const struct textbuf *text, struct scenario **out)
-{
-    char error[512];
-    int err = scenario_parse("reproduction", text->data, text->len, out, error, sizeof(error));
-
-    if (err)
-        fprintf(stderr, "reproduce: %s\n", error);
-    return err;
-}
-
 int slow_shared_text(const struct slow_variant *variant, const size_t *apps, struct textbuf *text)
 {
     put_machine(text, variant);
@@ -96,50 +85,6 @@ static int make_alone(const struct slow_variant *variant, size_t app, unsigned w
     put_container(text, 0, app, ",\"class\":\"few\"");
     textbuf_str(text, "]}");
     return textbuf_finish(text);
-}
-
-/* --- files: one line a row --- */
-
-void slow_path(char out[4096], const char *folder, const char *what, const struct textbuf *text)
-{
-    uint64_t hash = 1;
-
-    for (size_t i = 0; i < text->len; i++)
-        hash = mix64(hash ^ (unsigned char)text->data[i]);
-    snprintf(out, 4096, "%s/%s-%016" PRIx64 ".txt", folder, what, hash);
-}
-
-int slow_write_rows(const char *path, const uint64_t *values, size_t rows, size_t columns)
-{
-    char temporary[4200];
-    FILE *file;
-    bool bad;
-
-    snprintf(temporary, sizeof(temporary), "%s.%d", path, (int)getpid());
-    file = fopen(temporary, "w");
-    if (!file)
-        return -errno;
-    for (size_t i = 0; i < rows * columns; i++)
-        fprintf(file, "%" PRIu64 "%c", values[i], (i + 1) % columns ? ' ' : '\n');
-    bad = ferror(file);
-    if (fclose(file) != 0 || bad || rename(temporary, path) != 0) {
-        unlink(temporary);
-        return -EIO;
-    }
-    return 0;
-}
-
-int slow_read_rows(const char *path, uint64_t *values, size_t n)
-{
-    FILE *file = fopen(path, "r");
-    size_t i = 0;
-
-    if (!file)
-        return -ENOENT;
-    while (i < n && fscanf(file, "%" SCNu64, &values[i]) == 1)
-        i++;
-    fclose(file);
-    return i == n ? 0 : -ENOENT;
 }
 
 /* --- a shared run --- */
@@ -190,12 +135,12 @@ static void read_app(struct simnode *node, const struct delays *delays, size_t a
     delays_read(delays, app, &out[V_FST]);
 }
 
-static int simulate(const struct textbuf *text, bool parts, struct slow_run *run)
+static int simulate(const char *text, bool parts, struct slow_run *run)
 {
     struct scenario *scenario = NULL;
     struct simnode *node = NULL;
     struct delays *delays = NULL;
-    int err = parse(text, &scenario);
+    int err = make_scenario(text, &scenario);
 
     if (err)
         return err;
@@ -221,8 +166,8 @@ int slow_run_get(const char *folder, const struct slow_variant *variant, uint64_
 {
     struct slow_run run = {.cores = variant->cores, .rows = variant->mega_cycles};
     size_t rows = (size_t)run.rows * run.cores, apps[SLOW_MAX_CORES];
+    const char *what = variant->parts ? "run" : "lean";
     struct textbuf text = TEXTBUF_INIT;
-    char path[4096];
     int err;
 
     run.values = calloc(rows, sizeof(*run.values));
@@ -231,13 +176,12 @@ int slow_run_get(const char *folder, const struct slow_variant *variant, uint64_
     if (!err && !run.values)
         err = -ENOMEM;
     if (!err) {
-        slow_path(path, folder, variant->parts ? "run" : "lean", &text);
-        err = slow_read_rows(path, run.values[0], rows * SLOW_VALUES);
+        err = load_run(folder, what, text.data, run.values, rows * sizeof(*run.values));
     }
     if (err == -ENOENT) {
-        err = simulate(&text, variant->parts, &run);
+        err = simulate(text.data, variant->parts, &run);
         if (!err)
-            err = slow_write_rows(path, run.values[0], rows, SLOW_VALUES);
+            err = save_run(folder, what, text.data, run.values, rows * sizeof(*run.values));
     }
     textbuf_release(&text);
     if (err) {
@@ -259,11 +203,11 @@ void slow_run_release(struct slow_run *run)
 /* A row: instructions, all misses, read misses, llc_reads, occupancy. */
 enum { ALONE_COLUMNS = 5 };
 
-static int simulate_alone(const struct textbuf *text, size_t n, uint64_t *values)
+static int simulate_alone(const char *text, size_t n, uint64_t *values)
 {
     struct scenario *scenario;
     struct simnode *node = NULL;
-    int err = parse(text, &scenario);
+    int err = make_scenario(text, &scenario);
 
     if (err)
         return err;
@@ -289,10 +233,10 @@ static int simulate_alone(const struct textbuf *text, size_t n, uint64_t *values
     return err;
 }
 
-static int machines_cache(const struct textbuf *text, double *cycles)
+static int machines_cache(const char *text, double *cycles)
 {
     struct scenario *scenario;
-    int err = parse(text, &scenario);
+    int err = make_scenario(text, &scenario);
 
     if (err)
         return err;
@@ -334,27 +278,26 @@ int slow_alone_get(const char *folder, const struct slow_variant *variant, size_
     /* A shared run gets no further than an alone run of its length, but for noise. */
     size_t n = (size_t)variant->mega_cycles * (SLOW_ROW_CYCLES / SLOW_STEP_CYCLES);
     struct textbuf text = TEXTBUF_INIT;
-    char path[4096];
     double cache_cycles = 0;
     uint64_t *values;
     int err;
 
     n += n / 20;
-    values = calloc(n * ALONE_COLUMNS, sizeof(*values));
+    size_t size = n * ALONE_COLUMNS * sizeof(*values);
+    values = calloc(1, size);
     err = make_alone(variant, app, ways, &text);
     if (!err && !values)
         err = -ENOMEM;
     if (!err) {
-        slow_path(path, folder, "alone", &text);
-        err = slow_read_rows(path, values, n * ALONE_COLUMNS);
+        err = load_run(folder, "alone", text.data, values, size);
     }
     if (err == -ENOENT) {
-        err = simulate_alone(&text, n, values);
+        err = simulate_alone(text.data, n, values);
         if (!err)
-            err = slow_write_rows(path, values, n, ALONE_COLUMNS);
+            err = save_run(folder, "alone", text.data, values, size);
     }
     if (!err)
-        err = machines_cache(&text, &cache_cycles);
+        err = machines_cache(text.data, &cache_cycles);
     textbuf_release(&text);
     if (!err)
         err = fill_alone(values, n, cache_cycles, out);

@@ -5,7 +5,7 @@
 
 #include "tests/research/slowdown_set.h"
 
-enum { Q_CYCLES = 5000000, QUARTILES = 4 };
+enum { Q_CYCLES = 5000000 };
 
 /* Less than this is none: the tables' last digit. */
 #define POINT_TENTH 0.001
@@ -45,33 +45,19 @@ static void row(struct reproduction *r, const struct slow_set *set, const char *
     fprintf(r->out, "\n");
 }
 
-static int by_value(const void *a, const void *b)
+static int put_quartiles(struct reproduction *r, const struct slow_set *set, struct comparison *out)
 {
-    const double *x = a, *y = b;
+    struct slow_quartile quartiles[SLOW_QUARTILES];
+    int err = slow_quartiles(set, quartiles);
 
-    return (*x > *y) - (*x < *y);
-}
-
-static int quartiles(struct reproduction *r, const struct slow_set *set, struct comparison *out)
-{
-    double *actual = calloc(set->n, sizeof(*actual));
-
-    if (!actual)
-        return -ENOMEM;
-    for (size_t i = 0; i < set->n; i++)
-        actual[i] = set->instances[i].actual;
-    qsort(actual, set->n, sizeof(*actual), by_value);
-    for (size_t q = 0; q < QUARTILES; q++) {
-        double from = actual[set->n * q / QUARTILES];
-        double to = q + 1 < QUARTILES ? actual[set->n * (q + 1) / QUARTILES] : INFINITY;
+    for (int q = 0; !err && q < SLOW_QUARTILES; q++) {
         char name[64];
 
-        snprintf(name, sizeof(name), "slowdown %.2f to %.2f", from,
-                 isinf(to) ? actual[set->n - 1] : to);
-        row(r, set, name, slow_slowed_between, from, to, out);
+        snprintf(name, sizeof(name), "slowdown %.2f to %.2f", quartiles[q].from,
+                 quartiles[q].largest);
+        row(r, set, name, slow_slowed_between, quartiles[q].from, quartiles[q].to, out);
     }
-    free(actual);
-    return 0;
+    return err;
 }
 
 static int classes(struct reproduction *r, const struct slow_set *set, struct comparison *out)
@@ -87,7 +73,7 @@ static int classes(struct reproduction *r, const struct slow_set *set, struct co
         row(r, set, intensities[i], slow_of_intensity, i, 0, out);
     for (int i = 0; i < SENSITIVITIES; i++)
         row(r, set, sensitivities[i], slow_of_sensitivity, i, 0, out);
-    return quartiles(r, set, out);
+    return put_quartiles(r, set, out);
 }
 
 static int show_set(struct reproduction *r, struct slow_variant variant, const char *title,

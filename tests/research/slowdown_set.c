@@ -274,3 +274,31 @@ double slow_mean_error(const struct slow_set *set, int model)
 {
     return slow_statistics_of(set, model, slow_everyone, 0, 0).mean;
 }
+
+static int by_value(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+int slow_quartiles(const struct slow_set *set, struct slow_quartile out[SLOW_QUARTILES])
+{
+    double *actual = calloc(set->n, sizeof(*actual));
+
+    if (!actual)
+        return -ENOMEM;
+    for (size_t i = 0; i < set->n; i++)
+        actual[i] = set->instances[i].actual;
+    qsort(actual, set->n, sizeof(*actual), by_value);
+    for (size_t q = 0; q < SLOW_QUARTILES; q++) {
+        bool last = q + 1 == SLOW_QUARTILES;
+        double to = last ? INFINITY : actual[set->n * (q + 1) / SLOW_QUARTILES];
+
+        out[q] = (struct slow_quartile){.from = actual[set->n * q / SLOW_QUARTILES],
+                                        .to = to,
+                                        .largest = last ? actual[set->n - 1] : to};
+    }
+    free(actual);
+    return 0;
+}

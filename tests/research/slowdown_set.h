@@ -82,6 +82,14 @@ struct slow_statistics {
 };
 struct slow_statistics slow_statistics_of(const struct slow_set *set, int model,
                                           slow_chosen *choose, double a, double b);
+/* Of the actual slowdowns: from 'from' to below 'to', which is INFINITY for the last one. 0 or
+ * -ENOMEM. */
+enum { SLOW_QUARTILES = 4 };
+struct slow_quartile {
+    double from, to;
+    double largest; /* 'to', or the set's largest */
+};
+int slow_quartiles(const struct slow_set *set, struct slow_quartile out[SLOW_QUARTILES]);
 double slow_mean_error(const struct slow_set *set, int model);
 
 #endif

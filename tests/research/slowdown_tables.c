@@ -1,6 +1,5 @@
 /* Tables of models' errors: of a set, by class, by application. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "tests/research/slowdown_set.h"
 
@@ -64,19 +63,12 @@ static void head_of_errors(struct reproduction *r, const struct slow_columns *co
     fprintf(r->out, "\n");
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
-}
-
 void slow_tables_by_class(struct reproduction *r, const struct slow_set *set,
                           const struct slow_columns *columns)
 {
     static const char *const intensities[] = {"low", "medium", "high"};
     static const char *const sensitivities[] = {"low", "high"};
-    double *actual = calloc(set->n, sizeof(*actual));
+    struct slow_quartile quartiles[SLOW_QUARTILES];
 
     head_of_errors(r, columns, "memory intensity");
     for (int i = 0; i < INTENSITIES; i++)
@@ -84,21 +76,16 @@ void slow_tables_by_class(struct reproduction *r, const struct slow_set *set,
     head_of_errors(r, columns, "cache sensitivity");
     for (int i = 0; i < SENSITIVITIES; i++)
         row_of_errors(r, set, columns, sensitivities[i], slow_of_sensitivity, i, 0);
-    for (size_t i = 0; actual && i < set->n; i++)
-        actual[i] = set->instances[i].actual;
-    if (actual) {
-        qsort(actual, set->n, sizeof(*actual), by_value);
+    if (slow_quartiles(set, quartiles) == 0) {
         head_of_errors(r, columns, "quartile of the actual slowdown");
-        for (int q = 0; q < 4; q++) {
-            double from = actual[set->n * (size_t)q / 4];
-            double to = q < 3 ? actual[set->n * (size_t)(q + 1) / 4] : INFINITY;
+        for (int q = 0; q < SLOW_QUARTILES; q++) {
             char name[64];
 
-            snprintf(name, sizeof(name), "%.2f to %.2f", from, q < 3 ? to : actual[set->n - 1]);
-            row_of_errors(r, set, columns, name, slow_slowed_between, from, to);
+            snprintf(name, sizeof(name), "%.2f to %.2f", quartiles[q].from, quartiles[q].largest);
+            row_of_errors(r, set, columns, name, slow_slowed_between, quartiles[q].from,
+                          quartiles[q].to);
         }
     }
-    free(actual);
     head_of_errors(r, columns, "application");
     for (size_t i = 0; i < slow_n_apps; i++)
         row_of_errors(r, set, columns, slow_apps[i].name, slow_of_app, (double)i, 0);

@@ -1,5 +1,6 @@
-/* Runs by several processes at a time: each leaves its result in the folder. */
+/* Runs by several processes at a time, and the folder in which each leaves its result. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include "tests/research/reproduce.h"
+#include "tests/simnode/model/rng.h"
 
 static _Noreturn void work(_Atomic unsigned *next, unsigned n, reproduction_task *task,
                            const void *context)
@@ -45,4 +47,50 @@ int run_tasks(unsigned jobs, unsigned n, reproduction_task *task, const void *co
     }
     munmap(next, sizeof(*next));
     return err;
+}
+
+static void path_of(const char *folder, const char *what, const char *json, char *out, size_t size)
+{
+    uint64_t hash = 1;
+
+    for (const char *c = json; *c; c++)
+        hash = mix64(hash ^ (unsigned char)*c);
+    snprintf(out, size, "%s/%s-%016" PRIx64, folder, what, hash);
+}
+
+int load_run(const char *folder, const char *what, const char *json, void *out, size_t size)
+{
+    char path[4096];
+    FILE *file;
+
+    path_of(folder, what, json, path, sizeof(path));
+    file = fopen(path, "rb");
+    if (!file)
+        return -ENOENT;
+
+    /* Not one of another size, which another version left. */
+    bool whole = fread(out, size, 1, file) == 1 && fgetc(file) == EOF;
+
+    fclose(file);
+    return whole ? 0 : -ENOENT;
+}
+
+int save_run(const char *folder, const char *what, const char *json, const void *run, size_t size)
+{
+    char path[4096], temporary[4200];
+    FILE *file;
+
+    path_of(folder, what, json, path, sizeof(path));
+    snprintf(temporary, sizeof(temporary), "%s.%d", path, (int)getpid());
+    file = fopen(temporary, "wb");
+    if (!file)
+        return -errno;
+
+    bool whole = fwrite(run, size, 1, file) == 1;
+
+    if (fclose(file) != 0 || !whole || rename(temporary, path) != 0) {
+        unlink(temporary);
+        return -EIO;
+    }
+    return 0;
 }
