@@ -14,6 +14,11 @@ static inline double clock_us(clockid_t id)
     return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
 }
 
+static inline double now_s(void)
+{
+    return clock_us(CLOCK_MONOTONIC) * 1e-6;
+}
+
 /* Of this process, kernel and user. */
 static inline double cpu_us(void)
 {

@@ -16,19 +16,14 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "tests/bench/bench.h"
+
 enum { LINE = 64, LOADS = 20000 };
 
 struct line {
     struct line *next;
     char rest[LINE - sizeof(struct line *)];
 };
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static uint64_t draw(uint64_t *state, uint64_t n)
 {

@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/bench/bench.h"
+
 static const uint64_t events[] = {
     PERF_COUNT_SW_CPU_CLOCK,      PERF_COUNT_SW_TASK_CLOCK,      PERF_COUNT_SW_CONTEXT_SWITCHES,
     PERF_COUNT_SW_PAGE_FAULTS,    PERF_COUNT_SW_PAGE_FAULTS_MIN, PERF_COUNT_SW_PAGE_FAULTS_MAJ,
@@ -68,12 +70,6 @@ static int open_all(char **cgroups, size_t n, const int *cpus, size_t n_cpus, in
     return 0;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double read_all(const int *fds, size_t groups, size_t rounds)
 {
     static double took[MAX_ROUNDS];
@@ -87,7 +83,7 @@ static double read_all(const int *fds, size_t groups, size_t rounds)
         took[round] = clock_s(CLOCK_THREAD_CPUTIME_ID) - start;
         usleep(10000); /* as cold as a tick finds them, about */
     }
-    qsort(took, rounds, sizeof *took, compare);
+    qsort(took, rounds, sizeof *took, by_size);
     return took[rounds / 2];
 }
 

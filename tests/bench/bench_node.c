@@ -28,6 +28,7 @@
 #include "exporter/pages/pages.h"
 #include "exporter/self/self.h"
 #include "exporter/service/loop.h"
+#include "tests/bench/bench.h"
 #include "tests/bench/synthetic.h"
 
 enum { MOST_TICKS = 10000 };
@@ -71,12 +72,6 @@ static double cpu_s(void)
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* ---- a tick: what exporter.c does, with its parts timed ---- */
@@ -187,12 +182,6 @@ static size_t count_series(const struct node *node)
                    (families[i].desc->type == METRIC_HISTOGRAM ? families[i].desc->n_edges + 3 : 1);
     snapshot_release(snapshot);
     return sum;
-}
-
-static double median(double *values, size_t n)
-{
-    qsort(values, n, sizeof *values, compare);
-    return n ? values[n / 2] : 0;
 }
 
 static void report(struct node *node)

@@ -21,15 +21,9 @@
 #include "exporter/source/probe/buffer.h"
 #include "exporter/source/probe/probe.h"
 #include "exporter/source/probe/topology.h"
+#include "tests/bench/bench.h"
 
 enum { MOST_READINGS = 8192, CROSS_RUNS = 400, CROSS_LOADS = 250, SMALL_PAGE = 4096 };
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static void print_spread(const char *what, double *values, size_t n)
 {

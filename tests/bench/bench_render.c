@@ -13,6 +13,7 @@
 
 #include "exporter/base/decimal.h"
 #include "exporter/expose/expose.h"
+#include "tests/bench/bench.h"
 
 enum { PER_CONTAINER = 18, COUNTERS = 8 };
 
@@ -23,18 +24,6 @@ static double cpu_seconds(void)
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, size_t n)
-{
-    qsort(values, n, sizeof *values, compare);
-    return values[n / 2];
 }
 
 struct fleet {

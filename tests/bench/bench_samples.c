@@ -34,6 +34,7 @@
 #include "exporter/inspect/inspector.h"
 #include "exporter/source/accesses/assignment.h"
 #include "exporter/source/sampler/sampler.h"
+#include "tests/bench/bench.h"
 
 enum {
     CPUS = 2,
@@ -51,18 +52,6 @@ static _Noreturn void die(const char *what)
 {
     fprintf(stderr, "bench_samples: %s: %s\n", what, strerror(errno));
     exit(1);
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
-static double median(double *values, size_t n)
-{
-    qsort(values, n, sizeof *values, compare);
-    return values[n / 2];
 }
 
 /* ---- a kernel whose buffers are filled here ---- */

@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/bench/bench.h"
+
 enum { MAX_CLIENTS = 256, MAX_SCRAPES = 100000, BUFFER = 256 << 10 };
 
 struct client {
@@ -31,13 +33,6 @@ struct client {
     size_t n, failed;
     uint64_t bytes;
 };
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static void sleep_until(double when)
 {
@@ -141,12 +136,6 @@ static void *work(void *context)
     return NULL;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static int report(const struct client *clients, size_t n_clients)
 {
     size_t n = 0, failed = 0;
@@ -161,7 +150,7 @@ static int report(const struct client *clients, size_t n_clients)
         return 1;
     for (size_t i = 0, at = 0; i < n_clients; at += clients[i++].n)
         memcpy(all + at, clients[i].seconds, clients[i].n * sizeof *all);
-    qsort(all, n, sizeof *all, compare);
+    qsort(all, n, sizeof *all, by_size);
     printf("{\"scrapes\": %zu, \"failed\": %zu, \"bytes\": %llu, \"median_ms\": %.3f, "
            "\"p99_ms\": %.3f, \"max_ms\": %.3f}\n",
            n, failed, (unsigned long long)bytes, all[n / 2] * 1e3,

@@ -25,19 +25,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tests/bench/bench.h"
+
 /* Seen by both processes and their parent. */
 struct shared {
     atomic_int entered;
     atomic_bool begin, end;
     atomic_ullong turns[2];
 };
-
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 static int enter(const char *cgroup, int cpu)
 {
