@@ -5,6 +5,7 @@
 #include <fnmatch.h>
 #include <linux/capability.h>
 #include <math.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,17 +73,70 @@ static const char decider_calls[] =
     "set_robust_list setsockopt shutdown sigaltstack signalfd4 socket stat statfs statx sysinfo "
     "tgkill time timerfd_create timerfd_settime uname wait4 waitid write writev";
 
-static void say_confined(const struct log *log, const char *who, unsigned confined)
+static void open_folder(const char *path, int out[], size_t *n)
 {
-    log_info(log, "governor", "the process that %s: %s, %s", who,
-             confined & CONFINED_FILES ? "no files of others to write"
-                                       : "files as given (no Landlock)",
-             confined & CONFINED_CALLS ? "few system calls" : "all system calls (no seccomp)");
+    int fd = path && path[0] ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (fd >= 0)
+        out[(*n)++] = fd;
 }
 
-void pair_confine_decider(const struct log *log)
+/* The file itself may be replaced, and be a link. */
+static void open_folder_of(const char *file, int out[], size_t *n)
 {
-    say_confined(log, "decides", confine_writes(NULL, 0) | confine_calls(decider_calls));
+    char folder[4096];
+    char *real = realpath(file, NULL);
+    const char *const names[] = {file, real};
+    for (size_t i = 0; i < 2 && names[i]; i++) {
+        const char *slash = strrchr(names[i], '/');
+        snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - names[i]) + 1 : 1,
+                 slash ? names[i] : ".");
+        open_folder(folder, out, n);
+    }
+    free(real);
+}
+
+static size_t open_read(const struct fsroot *fs, const char *config_file, int out[16])
+{
+    static const char *const controllers[] = {"cpu", "cpuset", ""};
+    struct cgroup_hierarchy hierarchy;
+    char path[4096];
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof controllers / sizeof *controllers; i++)
+        if (cgroup_mount_find(fs, controllers[i], path, sizeof path) == 0)
+            open_folder(path, out, &n);
+    if (cgroup_hierarchy_find(fs, &hierarchy, path, sizeof path) == 0)
+        open_folder(hierarchy.path, out, &n);
+    open_folder(fs->path[FSROOT_PROC], out, &n);
+    open_folder(fs->path[FSROOT_SYS], out, &n);
+    open_folder(fs->path[FSROOT_RESCTRL], out, &n);
+    open_folder_of(config_file, out, &n);
+    return n;
+}
+
+static uint16_t port_of(const struct client_address *exporter)
+{
+    int family = exporter->address.any.sa_family;
+    return family == AF_INET ? ntohs(((const struct sockaddr_in *)&exporter->address)->sin_port)
+           : family == AF_INET6
+               ? ntohs(((const struct sockaddr_in6 *)&exporter->address)->sin6_port)
+               : 0;
+}
+
+void pair_confine_decider(const struct log *log, const struct fsroot *fs, const char *config_file,
+                          const struct client_address *exporter)
+{
+    int folders[16];
+    size_t n = open_read(fs, config_file, folders);
+    unsigned confined = confine_files(folders, n);
+    bool tcp = confine_tcp(port_of(exporter));
+    confined |= confine_caller(decider_calls, exporter->address.any.sa_family);
+    while (n > 0)
+        close(folders[--n]);
+    log_info(log, "governor", "the process that decides: %s, %s, %s",
+             confined & CONFINED_FILES ? "reads cgroups, /proc, /sys and the configuration's folder"
+                                       : "files as given (no Landlock)",
+             tcp ? "reaches the exporter alone" : "any address of the exporter's kind",
+             confined & CONFINED_CALLS ? "few system calls" : "all system calls (no seccomp)");
 }
 
 /* ---- what the writer may do ---- */
@@ -150,6 +204,9 @@ int pair_may_change(const struct config *first, const struct config *config, cha
         bound(first, false, names, &before);
         bound(config, false, other_names, &after);
         what = more_than(&before, &after);
+        if (first->exporter.address.any.sa_family != config->exporter.address.any.sa_family ||
+            port_of(&first->exporter) != port_of(&config->exporter))
+            what = "another address of the exporter";
     }
     if (what) {
         snprintf(error, error_size, "%s needs a restart", what);
@@ -183,13 +240,10 @@ static void find_places(const struct fsroot *fs, struct places *out)
 
 static size_t open_places(const struct places *places, const char *state, int out[3])
 {
-    const char *const paths[] = {places->quotas, places->resctrl, state};
     size_t n = 0;
-    for (size_t i = 0; i < 3; i++) {
-        int fd = paths[i][0] ? open(paths[i], O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-        if (fd >= 0)
-            out[n++] = fd;
-    }
+    open_folder(places->quotas, out, &n);
+    open_folder(places->resctrl, out, &n);
+    open_folder(state, out, &n);
     return n;
 }
 
@@ -218,9 +272,13 @@ static int obey(const struct pair *pair, const struct places *places, const char
                                   .ready = ready,
                                   .writer = writer,
                                   .log = log};
-    say_confined(log, "writes", orders_confine(pair->decider, directories, writer ? n : 0));
+    unsigned confined = orders_confine(pair->decider, directories, writer ? n : 0);
     while (n > 0)
         close(directories[--n]);
+    log_info(log, "governor", "the process that writes: %s, %s",
+             confined & CONFINED_FILES ? "no files of others to write"
+                                       : "files as given (no Landlock)",
+             confined & CONFINED_CALLS ? "few system calls" : "all system calls (no seccomp)");
     /* Without it nobody could end this: who decides hears that the channel is closed. */
     int status = orders.signals >= 0 ? orders_take(&orders) : -1;
     if (orders.signals >= 0)

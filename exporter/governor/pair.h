@@ -38,10 +38,13 @@ struct pair_begin {
     struct restore_counts restored;
 };
 bool pair_wait(const struct pair *pair, struct pair_begin *out);
-/* From when all is open on: gives up what deciding does not need, for good. */
-void pair_confine_decider(const struct log *log);
+/* From when all is open on: gives up what deciding does not need, for good. It reads cgroups, /proc,
+ * /sys and the folder of the configuration, and reaches the exporter alone. */
+void pair_confine_decider(const struct log *log, const struct fsroot *fs, const char *config_file,
+                          const struct client_address *exporter);
 
-/* Whether the writer, which began with the first one, may do what another configuration asks for.
+/* Whether both processes, which began with the first one, may do what another configuration asks
+ * for.
  * -EINVAL with the reason in error, or -ENOMEM. */
 int pair_may_change(const struct config *first, const struct config *config, char *error,
                     size_t error_size);

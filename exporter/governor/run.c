@@ -334,7 +334,7 @@ int run_governor(const struct flags *flags, struct config *config, const struct 
     if (!err)
         err = start_server(&run, error, error_size);
     if (!err) {
-        pair_confine_decider(log);
+        pair_confine_decider(log, fs, flags->config_file, &config->exporter);
         beat(&run, true);
         err = loop_run(run.loop);
         if (err)

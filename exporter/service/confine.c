@@ -132,6 +132,23 @@ unsigned confine_directory(int directory)
                                         &directory, 1);
 }
 
+/* As the kernel has it from version 4 on; older headers do not. */
+bool confine_tcp(uint16_t port)
+{
+    enum { BIND = 1, CONNECT = 2, RULE_NET_PORT = 2 };
+    const uint64_t handled[] = {0, BIND | CONNECT}, rule[] = {CONNECT, port};
+    if (interface_version() < 4)
+        return false;
+    int ruleset = (int)syscall(SYS_landlock_create_ruleset, handled, sizeof handled, 0);
+    if (ruleset < 0)
+        return false;
+    long err = port ? syscall(SYS_landlock_add_rule, ruleset, RULE_NET_PORT, rule, 0) : 0;
+    if (!err)
+        err = syscall(SYS_landlock_restrict_self, ruleset, 0);
+    close(ruleset);
+    return err == 0;
+}
+
 static unsigned restrict_writes(uint64_t allowed, const int *directories, size_t n)
 {
     long version = interface_version();
@@ -165,6 +182,7 @@ static struct scmp_arg_cmp first(enum scmp_compare op, scmp_datum_t value)
 struct lets {
     bool write;  /* openat() for writing */
     pid_t child; /* the only one that kill() reaches; 0: not looked at */
+    int family;  /* the only one of socket(); 0: not looked at */
 };
 
 /* Not those that make a file send signals: of user 0 they would reach every process. */
@@ -214,6 +232,9 @@ static int allow(scmp_filter_ctx filter, const char *word, size_t len, struct le
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, own);
     else if (number == SCMP_SYS(kill) && lets.child)
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, of_child);
+    else if (number == SCMP_SYS(socket) && lets.family)
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1,
+                               first(SCMP_CMP_EQ, (scmp_datum_t)lets.family));
     else if (number == SCMP_SYS(prlimit64))
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, itself);
     else
@@ -247,6 +268,11 @@ static unsigned confine_to(const char *names, struct lets lets)
 unsigned confine_calls(const char *names)
 {
     return confine_to(names, (struct lets){0});
+}
+
+unsigned confine_caller(const char *names, int family)
+{
+    return confine_to(names, (struct lets){.family = family});
 }
 
 unsigned confine_writer(const char *names, pid_t child)

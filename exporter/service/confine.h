@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 enum { CONFINE_USER = 65534 }; /* nobody */
@@ -36,6 +37,10 @@ unsigned confine_privileges(bool keep_user);
  * what is open stays usable. Before threads start. Returns bits. */
 unsigned confine_files(const int *directories, size_t n);
 
+/* From now on TCP connects to this port alone, 0: to none, and listens nowhere; what is open stays
+ * usable. False: the kernel knows no such rule (Linux 6.7). */
+bool confine_tcp(uint16_t port);
+
 /* From now on opens, makes, changes and removes files in this directory (a descriptor, borrowed)
  * only; what is open stays usable. Before threads start. Returns bits. */
 unsigned confine_directory(int directory);
@@ -48,6 +53,9 @@ unsigned confine_directory(int directory);
  * only of itself. For all threads. Returns bits.
  */
 unsigned confine_calls(const char *names);
+
+/* The same for who calls somebody: socket() of this family alone. */
+unsigned confine_caller(const char *names, int family);
 
 /* The same for who writes files: openat() for that, too, and kill(), of the child alone. */
 unsigned confine_writer(const char *names, pid_t child);

@@ -2,6 +2,8 @@
  * writer may be asked for by another configuration. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/landlock.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -105,12 +107,96 @@ static int try_listen(void)
     return listen(fd, 1);
 }
 
+static int try_read_elsewhere(void)
+{
+    return open("/etc/passwd", O_RDONLY) + open("/etc", O_RDONLY | O_DIRECTORY) + 1;
+}
+
+static int try_family(int family)
+{
+    return socket(family, SOCK_STREAM, 0);
+}
+
+static int try_other_families(void)
+{
+    return try_family(AF_INET) + try_family(AF_INET6) + try_family(AF_NETLINK) + 2;
+}
+
+/* ---- the only way out ---- */
+
+static int listen_on_loopback(struct sockaddr_in *out)
+{
+    socklen_t len = sizeof *out;
+    *out = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)out, len), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)out, &len), 0);
+    return fd;
+}
+
+static int connect_to(const struct sockaddr_in *address)
+{
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    return fd < 0 ? -1 : connect(fd, (const struct sockaddr *)address, sizeof *address);
+}
+
+static void expect_exit(pid_t pid)
+{
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* Landlock knows TCP since Linux 6.7. */
+static bool knows_ports(void)
+{
+    return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) >= 4;
+}
+
+/* Who observes may have the exporter on a port of loopback: that one, and no other. */
+static void test_the_decider_s_port(void **state)
+{
+    struct sockaddr_in exporter, other;
+    struct client_address address;
+    struct governor_rig rig;
+    char url[64];
+    const char *why;
+    (void)state;
+    if (!confine_supported())
+        skip();
+    int fds[] = {listen_on_loopback(&exporter), listen_on_loopback(&other)};
+    snprintf(url, sizeof url, "http://127.0.0.1:%u", ntohs(exporter.sin_port));
+    assert_int_equal(client_address_of_url(url, &address, &why), 0);
+    governor_rig_init(&rig, 2);
+    pid_t pid = fork();
+    if (pid == 0) {
+        const struct log log = {.fd = STDERR_FILENO, .level = LOG_LEVEL_ERROR};
+        bool ports = knows_ports();
+        pair_confine_decider(&log, &rig.fs, "governor.json", &address);
+        int bad = connect_to(&exporter) != 0 ? 1 : 0;
+        if (try_family(AF_UNIX) != -1 || try_family(AF_INET6) != -1)
+            bad |= 2;
+        if (ports && connect_to(&other) != -1)
+            bad |= 4;
+        _exit(bad);
+    }
+    expect_exit(pid);
+    close(fds[0]);
+    close(fds[1]);
+    governor_rig_release(&rig);
+}
+
 static void test_the_decider(void **state)
 {
-    static int (*const tries[])(void) = {try_write,       try_truncate,      try_make,   try_remove,
-                                         try_change_mode, try_affinity,      try_memory, try_limits,
-                                         try_listen,      try_exec,          try_fork,   try_kill,
-                                         try_thread_kill, try_signal_by_file};
+    static int (*const tries[])(void) = {
+        try_write,       try_truncate,       try_make,           try_remove,
+        try_change_mode, try_affinity,       try_memory,         try_limits,
+        try_listen,      try_exec,           try_fork,           try_kill,
+        try_thread_kill, try_signal_by_file, try_read_elsewhere, try_other_families};
+    const struct client_address exporter = {.address.any.sa_family = AF_UNIX};
+    char file[4200];
     struct governor_rig rig;
     (void)state;
     if (!confine_supported())
@@ -122,25 +208,27 @@ static void test_the_decider(void **state)
     node = &rig;
     snprintf(folder, sizeof folder, "%s" WORKER, node->fs.path[FSROOT_CGROUP]);
     snprintf(quota, sizeof quota, "%s/cpu.max", folder);
+    governor_rig_folder(&rig, "config");
+    governor_rig_file(&rig, "config/governor.json", "{}");
+    snprintf(file, sizeof file, "%s/config/governor.json", rig.root);
     pid_t pid = fork();
     if (pid == 0) {
         const struct log log = {.fd = STDERR_FILENO, .level = LOG_LEVEL_ERROR};
         int bad = 0;
-        pair_confine_decider(&log);
+        pair_confine_decider(&log, &rig.fs, file, &exporter);
         for (size_t i = 0; i < sizeof tries / sizeof *tries; i++)
             if (tries[i]() != -1)
                 bad = 10 + (int)i;
         /* And what it is for. */
         int fd = memfd_create("page", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-        if (open(quota, O_RDONLY) < 0 || socket(AF_UNIX, SOCK_STREAM, 0) < 0 || fd < 0 ||
-            ftruncate(fd, 4096) != 0)
+        if (open(quota, O_RDONLY) < 0 || open(file, O_RDONLY) < 0 ||
+            fsroot_open(&rig.fs, FSROOT_PROC, "sys/kernel/random/boot_id", O_RDONLY) < 0 ||
+            fsroot_open(&rig.fs, FSROOT_SYS, "devices/system/cpu/online", O_RDONLY) < 0 ||
+            socket(AF_UNIX, SOCK_STREAM, 0) < 0 || fd < 0 || ftruncate(fd, 4096) != 0)
             bad = 40;
         _exit(bad);
     }
-    int status;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    expect_exit(pid);
     governor_rig_release(&rig);
 }
 
@@ -181,12 +269,18 @@ static void test_another_configuration(void **state)
     expect_change(CONFIG("*", "", THREADS("1-2")), CONFIG("*", "", THREADS("1-3")), "other CPUs");
     expect_change(CONFIG("*", "", THREADS("1-2")), first, "another service");
     expect_change(CONFIG("*", "", THREADS("1-2")), CONFIG("*", "", QUOTA), NULL);
+    char elsewhere[1024];
+    snprintf(elsewhere, sizeof elsewhere, "{\"exporter\":{\"url\":\"http://127.0.0.1:1\"},%s",
+             first + 1);
+    expect_change(first, elsewhere, "another address");
+    expect_change(elsewhere, elsewhere, NULL);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_decider),
+        cmocka_unit_test(test_the_decider_s_port),
         cmocka_unit_test(test_another_configuration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
