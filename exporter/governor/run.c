@@ -236,10 +236,18 @@ static void lose_server(void *context)
     loop_stop(run->loop);
 }
 
+/* One address, or several with a comma between. */
 static int start_server(struct run *run, char *error, size_t error_size)
 {
-    struct http_config http = {.listen = &run->flags->listen,
-                               .n_listen = 1,
+    enum { ADDRESSES = 8 };
+    const char *listen[ADDRESSES];
+    char addresses[1024], *rest = addresses;
+    size_t n = 0;
+    snprintf(addresses, sizeof addresses, "%s", run->flags->listen);
+    while (rest && n < ADDRESSES)
+        listen[n++] = strsep(&rest, ",");
+    struct http_config http = {.listen = listen,
+                               .n_listen = n,
                                .max_requests = 8,
                                .max_connections = 32,
                                .context = run->pages,

@@ -38,7 +38,8 @@ static bool valid_address(const char *address, size_t len, bool bracketed)
             !(bracketed && colon))
             return false;
     }
-    return !bracketed || (len > 0 && memchr(address, ':', len));
+    return !bracketed ||
+           (len > 0 && (memchr(address, ':', len) || strspn(address, "0123456789.") >= len));
 }
 
 int http_parse_listen(const char *text, char *address, size_t address_size, uint16_t *port)

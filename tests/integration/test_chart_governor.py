@@ -7,6 +7,7 @@ import json
 import pathlib
 import re
 import shlex
+import socket
 import tempfile
 import unittest
 
@@ -61,6 +62,14 @@ def pod(daemonset):
     return daemonset["spec"]["template"]["spec"]
 
 
+def accepts(address, port):
+    try:
+        socket.create_connection((address, port), timeout=5).close()
+    except OSError:
+        return False
+    return True
+
+
 class Governor(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -113,6 +122,29 @@ class Governor(unittest.TestCase):
             self.assertEqual("add" in spec["containers"][0]["securityContext"]["capabilities"],
                              half == "affinity")
 
+    def test_listens_on_its_own_addresses(self):
+        """Of the pod and of loopback, of whichever kind the pod's is, and on no other."""
+        (container,) = pod(of_governor(self.objects, "DaemonSet"))["containers"]
+        (flag,) = with_prefix("--web.listen-address=", container["args"])
+        self.assertEqual(container["env"], [
+            {"name": "POD_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}])
+        config = json.loads(of_governor(self.objects, "ConfigMap")["data"]["governor.json"])
+        for address, family, other in (("127.9.9.9", socket.AF_INET, "127.9.9.8"),
+                                       ("::1", socket.AF_INET6, "127.9.9.8")):
+            port = harness.free_port()
+            own = flag.replace("$(POD_IP)", address).replace(":10067", f":{port}")
+            with tempfile.TemporaryDirectory() as folder:
+                file = pathlib.Path(folder, "governor.json")
+                file.write_text(json.dumps({**config, "state_directory": folder}))
+                governor = harness.start([GOVERNOR, f"--config.file={file}",
+                                          f"--state-directory={folder}", own])
+                try:
+                    for at in (address, "127.0.0.1"):
+                        harness.wait_until(lambda: accepts(at, port), 20, f"it listens on {at}")
+                    self.assertFalse(accepts(other, port))
+                finally:
+                    harness.stop(governor)
+
     def test_apparmor(self):
         """Unconfined where it is to write resctrl, unless a profile is given."""
         own = {"type": "Localhost", "localhostProfile": "governor"}
@@ -148,11 +180,11 @@ class Governor(unittest.TestCase):
                     file.write_text(json.dumps({**config, "state_directory": state}))
                     result = run(GOVERNOR, f"--config.file={file}", "--check")
                     self.assertEqual(result.returncode, status, result.stderr)
-            socket = pathlib.Path(config["exporter"]["socket"])
+            served = pathlib.Path(config["exporter"]["socket"])
             mounts = {m["mountPath"]: m["name"] for m in container["volumeMounts"]}
             volumes = {v["name"]: v for v in spec["volumes"]}
-            self.assertEqual(volumes[mounts[str(socket.parent)]]["hostPath"]["path"],
-                             str(socket.parent))
+            self.assertEqual(volumes[mounts[str(served.parent)]]["hostPath"]["path"],
+                             str(served.parent))
             self.assertIn(config["state_directory"], mounts)
             self.assertEqual({container[probe]["httpGet"]["path"]
                               for probe in ("livenessProbe", "readinessProbe")},

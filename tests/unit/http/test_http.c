@@ -20,9 +20,13 @@ TEST(test_parse_listen)
         const char *text, *address;
         uint16_t port;
     } good[] = {
-        {":10066", "", 10066},           {"127.0.0.1:0", "127.0.0.1", 0},
-        {"[::1]:65535", "::1", 65535},   {"[fe80::1%eth0]:80", "fe80::1%eth0", 80},
-        {"localhost:9", "localhost", 9}, {"my-host.example_1:00080", "my-host.example_1", 80},
+        {":10066", "", 10066},
+        {"127.0.0.1:0", "127.0.0.1", 0},
+        {"[::1]:65535", "::1", 65535},
+        {"[fe80::1%eth0]:80", "fe80::1%eth0", 80},
+        {"[10.0.0.7]:80", "10.0.0.7", 80},
+        {"localhost:9", "localhost", 9},
+        {"my-host.example_1:00080", "my-host.example_1", 80},
     };
     char address[64];
     uint16_t port;
