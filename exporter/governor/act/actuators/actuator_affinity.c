@@ -5,7 +5,7 @@
  * Texts are lists, "0-3,8", or "all": every CPU that its cgroup allows, also those that are allowed
  * later.
  *
- * keep() and release() give those back that were born of it (born.h). What a thread has asked for
+ * keep() and release() give those back that were born of it. What a thread has asked for
  * itself cannot be read, only what its cgroup allows of it: who has all of that is taken for one
  * who has asked for nothing.
  */
@@ -13,12 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "exporter/base/process_stat.h"
 #include "exporter/containers/cgroups/hierarchy.h"
 #include "exporter/governor/act/actuators/actuator.h"
-#include "exporter/governor/act/actuators/born.h"
-#include "exporter/governor/act/actuators/threads.h"
 #include "exporter/governor/act/cgroup/cgroup_cpus.h"
 #include "exporter/governor/act/cgroup/cgroup_dir.h"
 #include "exporter/governor/act/cgroup/cgroup_tasks.h"
@@ -29,6 +29,144 @@ struct affinity {
     struct cgroup_hierarchy hierarchy; /* that the exporter's paths and inodes are of */
     struct cgroup_cpus cpus;
 };
+
+/* ---- threads of others ----
+ *
+ * A thread is its number and the time at which it began, in clock ticks since boot. -ENODEV: there is
+ * no such thread. */
+
+static int thread_start(const struct actuator_env *env, int tid, uint64_t *out)
+{
+    char path[64], text[PROCESS_STAT_BYTES];
+    snprintf(path, sizeof path, "%d/stat", tid);
+    int err = fsroot_read(env->fs, FSROOT_PROC, path, text, sizeof text, NULL);
+    if (err == -ENOENT || err == -ESRCH)
+        err = -ENODEV;
+    return err ? err : process_start_ticks(text, out);
+}
+
+static int thread_cpus(const struct actuator_env *env, int tid, cpu_set_t *out)
+{
+    const struct fswrite *write = env->write;
+    int err = write->get_affinity(write->context, tid, out);
+    return err == -ESRCH ? -ENODEV : err;
+}
+
+/* The kernel takes what the cgroup allows of it. -EINVAL: that is nothing. */
+static int thread_set(const struct actuator_env *env, int tid, const cpu_set_t *cpus)
+{
+    const struct fswrite *write = env->write;
+    int err = write->set_affinity(write->context, tid, cpus);
+    return err == -ESRCH ? -ENODEV : err;
+}
+
+/* Of the claim's thread, and of no other that has its number now. */
+static int thread_claimed(const struct actuator_env *env, const struct claim *claim, cpu_set_t *out)
+{
+    uint64_t start;
+    int err = thread_start(env, claim->tid, &start);
+    if (!err && start != claim->tid_start)
+        err = -ENODEV;
+    return err ? err : thread_cpus(env, claim->tid, out);
+}
+
+/* Back to a text of cpus.h: to what of it is allowed now, or to all where nothing of it is. */
+static int thread_put_back(const struct actuator_env *env, int tid, const char *text)
+{
+    cpu_set_t cpus, any;
+    memset(&any, 0xff, sizeof any);
+    if (strcmp(text, CPUS_ALL) == 0 || cpus_parse(text, &cpus))
+        cpus = any;
+    int err = thread_set(env, tid, &cpus);
+    return err == -EINVAL ? thread_set(env, tid, &any) : err;
+}
+
+/* Now, as thread_start() counts. */
+static uint64_t thread_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    uint64_t hz = (uint64_t)sysconf(_SC_CLK_TCK);
+    return (uint64_t)now.tv_sec * hz + (uint64_t)now.tv_nsec * hz / 1000000000u;
+}
+
+/* ---- who is born of a thread ----
+ *
+ * Inherits its CPUs, in whichever process. Those that were born since a claim, have exactly what it
+ * set and are not claimed themselves are given back with it; of several claims that have set the
+ * same, the oldest one's original. */
+
+enum { PASSES = 5 };
+
+struct born {
+    const struct actuator_env *env;
+    const struct claim *claim;
+    const char *set; /* what they were born with */
+    cpu_set_t allowed;
+    unsigned given;
+};
+
+static bool is_claimed(const struct actuator_env *env, int tid)
+{
+    const struct journal_claims *open = env->open;
+    for (size_t i = 0; i < open->n; i++)
+        if (open->claims[i].knob == KNOB_AFFINITY && open->claims[i].tid == tid)
+            return true;
+    return false;
+}
+
+static int give_back_one(void *context, unsigned tid)
+{
+    struct born *born = context;
+    const struct claim *claim = born->claim;
+    cpu_set_t cpus;
+    uint64_t start;
+    if ((int)tid == claim->tid || thread_cpus(born->env, (int)tid, &cpus) ||
+        !cpus_are(born->set, &born->allowed, &cpus) || is_claimed(born->env, (int)tid) ||
+        thread_start(born->env, (int)tid, &start) || start < claim->tid_claimed)
+        return 0;
+    int err = thread_put_back(born->env, (int)tid, claim->original);
+    born->given += !err;
+    return err == -ENODEV ? 0 : err;
+}
+
+static int give_back_in(void *context, int cgroup)
+{
+    return cgroup_tasks(cgroup, give_back_one, context);
+}
+
+/* Those in the cgroup, whose directory that is, and below it, that have 'set' of what is allowed
+ * there. A cgroup or thread that has ended is no error. */
+static int born_give_back(const struct actuator_env *env, const struct claim *claim,
+                          const char *set, int directory, const cpu_set_t *allowed)
+{
+    struct born born = {.env = env, .claim = claim, .set = set, .allowed = *allowed};
+    if (!set[0] || strcmp(set, claim->original) == 0)
+        return 0;
+    int err = 0;
+    for (int i = 0; i < PASSES && !err; i++) { /* who was just given back may have had children */
+        unsigned before = born.given;
+        err = give_back_in(&born, directory);
+        int below = cgroup_each_below(directory, give_back_in, &born);
+        err = err ? err : below;
+        if (born.given == before)
+            break;
+    }
+    return err == -ENODEV || err == -ENOENT ? 0 : err; /* the cgroup has ended */
+}
+
+/* Whether it is the first of all open claims that have set the same in this cgroup. */
+static bool born_are_of(const struct actuator_env *env, const struct claim *claim)
+{
+    const struct journal_claims *open = env->open;
+    for (size_t i = 0; i < open->n; i++) {
+        const struct claim *other = &open->claims[i];
+        if (other->knob == KNOB_AFFINITY && other->ino == claim->ino && other->dev == claim->dev &&
+            strcmp(other->set, claim->set) == 0)
+            return other->id == claim->id;
+    }
+    return false;
+}
 
 /* ---- opening ---- */
 
@@ -48,11 +186,6 @@ static int affinity_open(const struct actuator_env *env, void **self, struct ver
     }
     *self = affinity;
     return 0;
-}
-
-static void affinity_close(void *self)
-{
-    free(self);
 }
 
 static int affinity_probe(void *self, struct verdict *why)
@@ -338,7 +471,7 @@ const struct actuator_ops affinity_actuator = {
     .name = "affinity",
     .knob = KNOB_AFFINITY,
     .open = affinity_open,
-    .close = affinity_close,
+    .close = free,
     .probe = affinity_probe,
     .claim = affinity_claim,
     .check = affinity_check,

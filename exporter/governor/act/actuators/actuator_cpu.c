@@ -1,5 +1,5 @@
 /*
- * CPU quotas and their bursts (bandwidth.h). The period is never changed. A burst is lowered as far
+ * CPU quotas and their bursts (quota.h). The period is never changed. A burst is lowered as far
  * as the quota takes it, for the kernel refuses a quota below it; what others make of it is theirs,
  * and only the quota says whether a claim is still ours.
  */
@@ -17,7 +17,6 @@
 #include "exporter/containers/cgroups/hierarchy.h"
 #include "exporter/containers/cgroups/mounts.h"
 #include "exporter/governor/act/actuators/actuator.h"
-#include "exporter/governor/act/actuators/bandwidth.h"
 #include "exporter/governor/act/actuators/quota.h"
 #include "exporter/governor/act/cgroup/cgroup_cpus.h"
 #include "exporter/governor/act/cgroup/cgroup_dir.h"
@@ -37,11 +36,6 @@ struct cpu {
 static int gone_or(int err)
 {
     return err == -ENOENT || err == -ENOTDIR ? -ENODEV : err;
-}
-
-static int open_claimed(const struct cpu *cpu, const struct claim *claim)
-{
-    return cgroup_dir_open_claimed(cpu->root, claim);
 }
 
 /* ---- opening ---- */
@@ -98,11 +92,6 @@ static int cpu_open(const struct actuator_env *env, void **self, struct verdict 
     else
         *self = cpu;
     return err;
-}
-
-static void cpu_close(void *self)
-{
-    free(self);
 }
 
 /* ---- limits ---- */
@@ -191,7 +180,7 @@ static int set_limits(const struct cpu *cpu, int directory, double floor, struct
 
 static int cpu_limit(void *self, double floor, struct claim *claim)
 {
-    int directory = open_claimed(self, claim);
+    int directory = cgroup_dir_open_claimed(((const struct cpu *)self)->root, claim);
     if (directory < 0)
         return directory;
     int err = set_limits(self, directory, floor, claim);
@@ -246,7 +235,7 @@ static int cpu_check(void *self, const struct claim *claim, enum claim_state *st
     struct bandwidth_claim parts;
     struct bandwidth found;
     now[0] = '\0';
-    int directory = open_claimed(self, claim);
+    int directory = cgroup_dir_open_claimed(((const struct cpu *)self)->root, claim);
     int err = directory < 0 ? directory : read_now(self, directory, claim, &parts, &found, now);
     if (directory >= 0)
         close(directory);
@@ -289,7 +278,7 @@ static void cpu_format(void *self, const struct claim *claim, double value,
 {
     const struct cpu *cpu = self;
     struct bandwidth to;
-    int directory = cpu->version == 1 ? open_claimed(cpu, claim) : -1;
+    int directory = cpu->version == 1 ? cgroup_dir_open_claimed(cpu->root, claim) : -1;
     if (value < claim->most && spell_cores(cpu, directory, claim, value, &to) == 0)
         bandwidth_spell(&to, out);
     else /* also where the period is not known: what is right for another one is wrong here */
@@ -321,7 +310,7 @@ static int change(const struct cpu *cpu, int directory, const struct claim *clai
 
 static int cpu_apply(void *self, const struct claim *claim)
 {
-    int directory = open_claimed(self, claim);
+    int directory = cgroup_dir_open_claimed(((const struct cpu *)self)->root, claim);
     if (directory < 0)
         return directory;
     int err = change(self, directory, claim);
@@ -387,7 +376,7 @@ static int put_back(const struct cpu *cpu, int directory, const struct claim *cl
 
 static int cpu_release(void *self, const struct claim *claim, enum claim_restored *out)
 {
-    int directory = open_claimed(self, claim);
+    int directory = cgroup_dir_open_claimed(((const struct cpu *)self)->root, claim);
     int err = directory < 0 ? directory : put_back(self, directory, claim, out);
     if (directory >= 0)
         close(directory);
@@ -401,7 +390,7 @@ const struct actuator_ops cpu_actuator = {
     .name = "cpu",
     .knob = KNOB_CPU,
     .open = cpu_open,
-    .close = cpu_close,
+    .close = free,
     .claim = cpu_claim,
     .check = cpu_check,
     .limit = cpu_limit,
