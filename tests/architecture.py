@@ -67,10 +67,10 @@ FILES_ALLOWED = {
 # The governor's writer: where orders come in, what belongs to the start alone, and lines of code that
 # all the rest may have. It may only shrink.
 WRITER = "exporter/governor/write/writer.c"
-WRITER_LINES = 1077
+WRITER_LINES = 1070
 WRITES = "exporter/governor/act/journal/fswrite.c"  # which it reaches through a table of functions
 WRITER_FILES = {
-    "exporter/governor/write/writer.c", "exporter/governor/act/journal/ledger.c",
+    "exporter/governor/write/writer.c", "exporter/governor/act/journal/journal_file.c",
     "exporter/governor/write/rules.c", "exporter/governor/write/quota.c",
     "exporter/governor/write/groups.c", "exporter/governor/write/threads.c",
     "exporter/governor/write/look.c",

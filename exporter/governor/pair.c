@@ -298,7 +298,7 @@ static int make_writer(const struct writer_bounds *bounds, const struct places *
                                          .hierarchy = places->hierarchy.path,
                                          .resctrl = places->resctrl,
                                          .proc = places->proc,
-                                         .ledger = journal->ledger};
+                                         .file = journal->file};
     return writer_new(&config, out);
 }
 

@@ -210,7 +210,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .hierarchy = root,
         .resctrl = "",
         .proc = "",
-        .ledger = {.write = &writes, .directory = -1, .fd = nowhere, .boot_id = "boot"}};
+        .file = {.write = &writes, .directory = -1, .fd = nowhere, .boot_id = "boot"}};
     check(nowhere >= 0 && writer_new(&config, &writer) == 0);
     make_order(ORDER_COMPACT, &order);
     check(writer_obey(writer, &order) == 0);

@@ -1,7 +1,7 @@
 /* The governor's journal: whatever it holds, and however right its checksums are, its claims can be
  * acted on, and what is written of them says the same. The first byte says whether each line's
  * checksum is made right: the rest are lines of JSON then. */
-#include "exporter/governor/act/journal/ledger.h"
+#include "exporter/governor/act/journal/journal_file.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/journal_seal.h"
 
@@ -59,13 +59,13 @@ static void check_again(const struct journal_claims *claims)
     struct textbuf text = TEXTBUF_INIT;
     const struct fswrite write = {
         .context = &text, .open_at = open_at, .append = append, .rename_at = rename_at};
-    struct ledger ledger = {.write = &write, .boot_id = "boot", .open = claims};
+    struct journal_file file = {.write = &write, .boot_id = "boot", .open = claims};
     struct journal_claims again = {0};
     size_t line;
     const char *why;
-    ledger.fd = open_at(NULL, -1, "", 0);
-    check(ledger_compact(&ledger) == 0 && textbuf_finish(&text) == 0);
-    close(ledger.fd);
+    file.fd = open_at(NULL, -1, "", 0);
+    check(journal_file_compact(&file) == 0 && textbuf_finish(&text) == 0);
+    close(file.fd);
     check(journal_read(text.data, text.len, "boot", &again, &line, &why) == 0);
     check(!again.torn && again.n == claims->n);
     for (size_t i = 0; i < again.n; i++) {

@@ -54,7 +54,7 @@ static void bear_refusal(struct enforcer *enforcer, struct holding *holding, enu
 
 static void add_intent(struct enforcer *enforcer, struct holding *holding, double value)
 {
-    struct intent *intent = &enforcer->intents[enforcer->n_intents];
+    struct change *change = &enforcer->changes[enforcer->n_changes];
     if (!holding->claim.id) {
         int err = journal_claim(enforcer->journal, &holding->claim);
         if (journal_is_refused(enforcer->journal, err)) {
@@ -65,11 +65,10 @@ static void add_intent(struct enforcer *enforcer, struct holding *holding, doubl
         if (err)
             return;
     }
-    intent->claim = holding->claim.id;
-    holding_text(enforcer, holding, intent->from);
-    spell(enforcer, holding, value, intent->to);
-    enforcer->changed[enforcer->n_intents] = holding;
-    enforcer->values[enforcer->n_intents++] = value;
+    *change = (struct change){holding, {.claim = holding->claim.id}, value};
+    holding_text(enforcer, holding, change->intent.from);
+    spell(enforcer, holding, value, change->intent.to);
+    enforcer->n_changes++;
 }
 
 static enum action action_to(const struct holding *holding, double value)
@@ -232,15 +231,15 @@ static void fail_change(struct enforcer *enforcer, struct holding *holding, int 
         actuator->ops->limit(actuator->self, holding->floor, &holding->claim);
 }
 
-static void make_change(struct enforcer *enforcer, size_t i)
+static void make_change(struct enforcer *enforcer, const struct change *change)
 {
-    struct holding *holding = enforcer->changed[i];
-    const struct intent *intent = &enforcer->intents[i];
+    struct holding *holding = change->holding;
+    const struct intent *intent = &change->intent;
     const struct actuator *actuator = holding_actuator(enforcer, holding);
-    enum action action = action_to(holding, enforcer->values[i]);
+    enum action action = action_to(holding, change->value);
     holding->before = holding->claim.value;
     holding->before_at = holding->claim.at;
-    holding->claim.value = enforcer->values[i];
+    holding->claim.value = change->value;
     holding->claim.at = holding->wanted_at;
     memcpy(holding->claim.from, intent->from, sizeof intent->from);
     memcpy(holding->claim.set, intent->to, sizeof intent->to);
@@ -299,19 +298,20 @@ void enforcer_commit(struct enforcer *enforcer)
     forget_unseen(enforcer);
     if (!journal_is_well(enforcer))
         return;
-    enforcer->n_intents = 0;
+    enforcer->n_changes = 0;
     remember_culprits(enforcer);
     plan_changes(enforcer, true); /* before others have used up what may be written */
     plan_changes(enforcer, false);
-    for (size_t i = 0; i < enforcer->n_intents; i++) {
-        int err = journal_intend(enforcer->journal, &enforcer->intents[i]);
+    for (size_t i = 0; i < enforcer->n_changes; i++) {
+        const struct change *change = &enforcer->changes[i];
+        int err = journal_intend(enforcer->journal, &change->intent);
         if (journal_is_refused(enforcer->journal, err)) {
-            bear_refusal(enforcer, enforcer->changed[i], ERROR_APPLY, err);
+            bear_refusal(enforcer, change->holding, ERROR_APPLY, err);
             continue;
         }
         journal_worked(enforcer, err);
         if (err)
             return;
-        make_change(enforcer, i);
+        make_change(enforcer, change);
     }
 }

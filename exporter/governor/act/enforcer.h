@@ -139,6 +139,14 @@ struct room enforcer_room(const struct enforcer *enforcer);
 /* Whether a change of it, in this tick, would be let through, for all that its own past says. */
 enum guard_verdict enforcer_would(const struct enforcer *enforcer, const struct holding *holding);
 
+/* What may be held by nobody: where an earlier governor's journal was cut, emptied or removed, the
+ * quotas that it told of stay, and only the cgroups still show them. Of all that were seen: a quota
+ * that somebody has set, exactly at the least of the container's class, and no claim of it. It may
+ * be what its owner asked for. */
+bool enforcer_may_be_left(const struct holding *holding);
+/* Says which these are, in one line; none: nothing. */
+void enforcer_tell_left(const struct enforcer *enforcer, const struct log *log);
+
 /* For pages and metrics; valid until the next call that changes them. */
 const struct enforcer_counts *enforcer_counts(const struct enforcer *enforcer);
 const struct holding *enforcer_holdings(const struct enforcer *enforcer, size_t *n);

@@ -4,7 +4,13 @@
 #define IE_GOVERNOR_ENFORCER_INTERNAL_H
 
 #include "exporter/governor/act/enforcer.h"
-#include "exporter/governor/act/memories.h"
+
+/* Of this commit: what its value becomes, and what is written before. */
+struct change {
+    struct holding *holding;
+    struct intent intent;
+    double value;
+};
 
 struct enforcer {
     struct enforcer_config config;
@@ -15,10 +21,8 @@ struct enforcer {
     struct enforcer_counts counts;
     struct holding *holdings; /* CLAIMS_MAX: they do not move within a tick */
     size_t n;
-    struct intent *intents;   /* CLAIMS_MAX; of this commit, ... */
-    struct holding **changed; /* ... and whose they are, ... */
-    double *values;           /* ... and what their values become */
-    size_t n_intents;
+    struct change *changes; /* CLAIMS_MAX */
+    size_t n_changes;
     size_t left_out; /* in this tick, for want of room */
     bool said_left_out;
     uint64_t tick; /* the exporter's, which may leave some out */

@@ -98,12 +98,9 @@ int enforcer_new(const struct enforcer_config *config, struct journal *journal,
     enforcer->journal = journal;
     enforcer->actuators = actuators;
     enforcer->holdings = calloc(CLAIMS_MAX, sizeof *enforcer->holdings);
-    enforcer->intents = calloc(CLAIMS_MAX, sizeof *enforcer->intents);
-    enforcer->changed = calloc(CLAIMS_MAX, sizeof(struct holding *));
-    enforcer->values = calloc(CLAIMS_MAX, sizeof *enforcer->values);
+    enforcer->changes = calloc(CLAIMS_MAX, sizeof *enforcer->changes);
     enforcer->memories = calloc(1, sizeof *enforcer->memories);
-    if (!enforcer->holdings || !enforcer->intents || !enforcer->changed || !enforcer->values ||
-        !enforcer->memories) {
+    if (!enforcer->holdings || !enforcer->changes || !enforcer->memories) {
         enforcer_free(enforcer);
         return -ENOMEM;
     }
@@ -117,9 +114,7 @@ void enforcer_free(struct enforcer *enforcer)
     if (!enforcer)
         return;
     free(enforcer->holdings);
-    free(enforcer->intents);
-    free(enforcer->changed);
-    free(enforcer->values);
+    free(enforcer->changes);
     free(enforcer->memories);
     free(enforcer);
 }
@@ -388,4 +383,59 @@ const struct holding *enforcer_holdings(const struct enforcer *enforcer, size_t 
 uint64_t enforcer_journal_failing_since(const struct enforcer *enforcer)
 {
     return enforcer->failing_since_ns;
+}
+
+/* ---- what could be changed ---- */
+
+enum guard_verdict enforcer_would(const struct enforcer *enforcer, const struct holding *holding)
+{
+    if (holding->unsure)
+        return GUARD_BACK_OFF;
+    return guard_would(&holding->memory, enforcer->tick, enforcer->now_ns);
+}
+
+struct room enforcer_room(const struct enforcer *enforcer)
+{
+    const struct guard_limits *limits = &enforcer->guard.limits;
+    size_t open = enforcer_open(enforcer);
+    double writes = guard_writes(&enforcer->guard, enforcer->now_ns);
+    for (size_t i = 0; i < enforcer->n; i++)
+        writes -= !isnan(enforcer->holdings[i].wanted) &&
+                  enforcer->holdings[i].wanted != enforcer->holdings[i].claim.value;
+    return (struct room){.claims = limits->claims > open ? limits->claims - open : 0,
+                         .writes = writes >= 1 ? (size_t)writes : 0,
+                         .most_writes = (size_t)fmax(limits->writes_per_second, 1)};
+}
+
+/* ---- what may be held by nobody ---- */
+
+enum { NAMED = 8 }; /* in the line; the others are counted */
+
+bool enforcer_may_be_left(const struct holding *holding)
+{
+    const struct claim *claim = &holding->claim;
+    bool has_quota = claim->original[0] >= '0' && claim->original[0] <= '9'; /* not "max", "-1" */
+    return claim->knob == KNOB_CPU && !claim->id && holding->why == -ERANGE && has_quota &&
+           fabs(claim->most - holding->floor) < 1e-6;
+}
+
+void enforcer_tell_left(const struct enforcer *enforcer, const struct log *log)
+{
+    size_t n, found = 0, at = 0;
+    char names[NAMED * 64] = "";
+    const struct holding *holdings = enforcer_holdings(enforcer, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (!enforcer_may_be_left(&holdings[i]))
+            continue;
+        if (found++ < NAMED && at < sizeof names)
+            at +=
+                (size_t)snprintf(names + at, sizeof names - at, " %s", holdings[i].claim.container);
+    }
+    if (found > 0)
+        log_warn(
+            log, "enforcer",
+            "%zu containers have exactly their class's base as their quota, and no journal says "
+            "that it was set here:%s%s. Unless that is their own limit, an earlier governor's "
+            "journal was lost: give it back by hand",
+            found, names, found > NAMED ? " ..." : "");
 }

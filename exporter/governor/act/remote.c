@@ -106,44 +106,13 @@ static int may_set_affinity(void *context)
     return ((struct remote *)context)->may_set_affinity ? 0 : -EPERM;
 }
 
-/* The journal's file is the writer's. */
-static int open_at(void *context, int directory, const char *name, int empty)
-{
-    (void)context;
-    (void)directory;
-    (void)name;
-    (void)empty;
-    return -EPERM;
-}
-
-static int append(void *context, int fd, const char *bytes, size_t len)
-{
-    (void)context;
-    (void)fd;
-    (void)bytes;
-    (void)len;
-    return -EPERM;
-}
-
-static int rename_at(void *context, int directory, const char *from, const char *to)
-{
-    (void)context;
-    (void)directory;
-    (void)from;
-    (void)to;
-    return -EPERM;
-}
-
 void remote_init(struct remote *remote, int channel, bool may)
 {
     *remote = (struct remote){.channel = channel, .may_set_affinity = may};
     remote->write = (struct fswrite){.context = remote,
                                      .write_at = write_at,
-                                     .open_at = open_at,
-                                     .append = append,
                                      .make_dir = make_dir,
                                      .remove_dir = remove_dir,
-                                     .rename_at = rename_at,
                                      .get_affinity = get_affinity,
                                      .set_affinity = set_affinity,
                                      .may_set_affinity = may_set_affinity};

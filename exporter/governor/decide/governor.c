@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/governor/act/left_behind.h"
 #include "exporter/governor/decide/policies/calibration.h"
 #include "exporter/governor/decide/policies/policy.h"
 #include "exporter/governor/see/exemptions.h"
@@ -93,7 +92,7 @@ static void classify_all(struct governor *governor, const struct view *view)
         classify(governor, &view->containers[i], &programs, &governor->governed[i]);
     tell_false(governor, view);
     if (!governor->said_left)
-        left_behind_tell(governor->enforcer, governor->setup.log);
+        enforcer_tell_left(governor->enforcer, governor->setup.log);
     governor->said_left = true;
 }
 

@@ -107,7 +107,7 @@ static int take_claim(struct writer *writer, const struct order *order)
     asked.from[0] = asked.set[0] = '\0';
     asked.given_back = false;
     writer->open.last_id = asked.id;
-    err = ledger_claim(&writer->ledger, &asked, before ? before->id : 0);
+    err = journal_file_claim(&writer->file, &asked, before ? before->id : 0);
     if (err)
         return err;
     if (before)
@@ -160,7 +160,7 @@ static int intend(struct writer *writer, const struct order *order)
     /* Who announces two without a write between would have what is there taken for another's. */
     bool forgets = is_held(writer, &before) && !is_held(writer, claim);
     *claim = before;
-    int err = forgets ? ORDER_REFUSED : ledger_intend(&writer->ledger, &intent);
+    int err = forgets ? ORDER_REFUSED : journal_file_intend(&writer->file, &intent);
     if (err)
         return err;
     memcpy(claim->from, intent.from, sizeof claim->from);
@@ -177,7 +177,8 @@ static int release(struct writer *writer, uint64_t id)
         return ORDER_REFUSED;
     if (!claim->given_back && is_held(writer, claim))
         return -EBUSY;
-    int err = ledger_release(&writer->ledger, id); /* a file that is made anew has it up to then */
+    int err =
+        journal_file_release(&writer->file, id); /* a file that is made anew has it up to then */
     forget(writer, claim);
     return err;
 }
@@ -208,7 +209,7 @@ int writer_obey(struct writer *writer, const struct order *order)
     case ORDER_RELEASE:
         return release(writer, order->of.change.claim);
     case ORDER_COMPACT:
-        return ledger_compact(&writer->ledger);
+        return journal_file_compact(&writer->file);
     case ORDER_THREAD:
         return threads_set(writer, order->of.thread.tid, &order->of.thread.cpus);
     case ORDER_FILE:
@@ -234,8 +235,8 @@ int writer_new(const struct writer_config *config, struct writer **out)
     if (!writer)
         return -ENOMEM;
     writer->config = *config;
-    writer->ledger = config->ledger;
-    writer->ledger.open = &writer->open;
+    writer->file = config->file;
+    writer->file.open = &writer->open;
     writer->open.claims = calloc(CLAIMS_MAX, sizeof *writer->open.claims);
     if (!writer->open.claims) {
         free(writer);

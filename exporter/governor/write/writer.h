@@ -27,12 +27,12 @@ struct writer_bounds {
 /* Borrowed; of the paths each may be "": there is no such thing here. */
 struct writer_config {
     const struct writer_bounds *bounds;
-    const struct fswrite *write; /* as the ledger's */
+    const struct fswrite *write; /* as its */
     int version;                 /* of the hierarchy with quotas: 1 or 2 */
     const char *quotas;          /* its mount */
     const char *hierarchy;       /* that threads and groups are told by: the exporter's */
     const char *resctrl, *proc;
-    struct ledger ledger; /* of a file that holds no claim */
+    struct journal_file file; /* of a file that holds no claim */
 };
 
 struct writer;

@@ -8,7 +8,7 @@
 
 struct writer {
     struct writer_config config;
-    struct ledger ledger;
+    struct journal_file file;
     struct journal_claims open; /* room for CLAIMS_MAX */
     int groups;                 /* that it has made, and that are there */
 };

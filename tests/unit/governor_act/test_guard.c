@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "exporter/governor/act/memories.h"
+#include "exporter/governor/act/guard.h"
 
 #define SECOND UINT64_C(1000000000)
 #define MINUTE (60 * SECOND)

@@ -483,7 +483,7 @@ static void who_looks_at_its_descriptors_keeps_no_lock(void **state)
     struct journal journal;
     char error[256];
     open_it(rig, &journal);
-    int looked_at = dup(journal.ledger.directory);
+    int looked_at = dup(journal.file.directory);
     journal_close(&journal);
     assert_int_equal(try_open(rig, error), 0);
     close(looked_at);
@@ -604,7 +604,7 @@ static void a_long_file_is_written_anew(void **state)
     struct intent intent = {1, "max 100000", "150000 100000"};
     for (int i = 0; i < 40000; i++)
         assert_int_equal(journal_intend(&journal, &intent), 0);
-    assert_true(journal.ledger.bytes < (1 << 20) + 256);
+    assert_true(journal.file.bytes < (1 << 20) + 256);
     journal_close(&journal);
     open_it(rig, &journal);
     assert_string_equal(journal.open.claims[0].set, "150000 100000");

@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "exporter/base/textbuf.h"
-#include "exporter/governor/act/left_behind.h"
 #include "tests/unit/support/governor_start.h"
 #include "tests/unit/support/malloc_count.h"
 
@@ -823,7 +822,7 @@ static void a_quota_at_base_without_a_claim(void **state)
         governor_look(scene->governor, &look);
         const struct holding *holdings = enforcer_holdings(look.enforcer, &n);
         for (size_t j = 0; j < n; j++)
-            left += left_behind_may_be(&holdings[j]);
+            left += enforcer_may_be_left(&holdings[j]);
         assert_int_equal(left, cases[i].left); /* not the one that is held at base now */
         governor_stop(scene->governor, 0);
         governor_free(scene->governor);

@@ -56,7 +56,7 @@ static void make_writer(struct scene *scene, const char *proc, const char *resct
                                          .hierarchy = scene->root,
                                          .resctrl = resctrl,
                                          .proc = proc,
-                                         .ledger = scene->journal.ledger};
+                                         .file = scene->journal.file};
     assert_int_equal(writer_new(&config, &scene->writer), 0);
 }
 
@@ -184,7 +184,7 @@ static size_t open_in_journal(const struct scene *scene, struct journal_claims *
     char text[65536];
     const char *why;
     size_t line;
-    int fd = openat(scene->journal.ledger.directory, "journal", O_RDONLY);
+    int fd = openat(scene->journal.file.directory, "journal", O_RDONLY);
     ssize_t n = read(fd, text, sizeof text);
     close(fd);
     assert_true(n > 0);

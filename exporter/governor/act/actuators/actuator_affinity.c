@@ -10,6 +10,7 @@
  * who has asked for nothing.
  */
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +20,11 @@
 #include "exporter/base/process_stat.h"
 #include "exporter/containers/cgroups/hierarchy.h"
 #include "exporter/governor/act/actuators/actuator.h"
-#include "exporter/governor/act/cgroup/cgroup_cpus.h"
 #include "exporter/governor/act/cgroup/cgroup_dir.h"
 #include "exporter/governor/act/cgroup/cgroup_tasks.h"
+#include "exporter/governor/act/cgroup/control_file.h"
 #include "exporter/governor/terms/cpus.h"
+#include "exporter/service/privileges.h"
 
 struct affinity {
     const struct actuator_env *env;
@@ -196,7 +198,9 @@ static int affinity_probe(void *self, struct verdict *why)
         return -ENODEV;
     }
     const struct fswrite *write = affinity->env->write;
-    int err = write->may_set_affinity(write->context);
+    int err = write->may_set_affinity        ? write->may_set_affinity(write->context)
+              : privileges_has(CAP_SYS_NICE) ? 0
+                                             : -EPERM;
     if (err)
         verdict_set(why, REASON_NO_PERMISSION,
                     "to move threads of others needs CAP_SYS_NICE: give it to the service or the "

@@ -18,7 +18,6 @@
 #include "exporter/containers/cgroups/mounts.h"
 #include "exporter/governor/act/actuators/actuator.h"
 #include "exporter/governor/act/actuators/quota.h"
-#include "exporter/governor/act/cgroup/cgroup_cpus.h"
 #include "exporter/governor/act/cgroup/cgroup_dir.h"
 #include "exporter/governor/act/cgroup/control_file.h"
 

@@ -1,6 +1,5 @@
 #include "exporter/governor/act/actuators/resctrl.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -45,16 +44,6 @@ static int write_file(const struct resctrl *resctrl, struct resctrl_place place,
     char name[RESCTRL_GROUP_MAX];
     name_file(resctrl, place, file, name);
     return write->write_at(write->context, resctrl->root, name, text, len);
-}
-
-/* NULL: it cannot be listed. */
-static DIR *list(int directory)
-{
-    int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *listed = fd < 0 ? NULL : fdopendir(fd);
-    if (!listed && fd >= 0)
-        close(fd);
-    return listed;
 }
 
 /* ---- the mount ---- */
@@ -324,7 +313,7 @@ static int sweep_one(const struct resctrl *resctrl, const char *name, bool all)
 
 int resctrl_sweep(const struct resctrl *resctrl, bool all)
 {
-    DIR *listed = list(resctrl->root);
+    DIR *listed = cgroup_list(resctrl->root);
     uint32_t mask, percent;
     int result = 0;
     if (!listed)

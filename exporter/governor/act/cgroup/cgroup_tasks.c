@@ -39,8 +39,7 @@ int cgroup_tasks(int cgroup, int (*found)(void *context, unsigned tid), void *co
     return err == -ENOENT ? cgroup_tasks_in_file(cgroup, "tasks", found, context) : err;
 }
 
-/* NULL: it cannot be listed. */
-static DIR *list(int directory)
+DIR *cgroup_list(int directory)
 {
     int fd = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *listed = fd < 0 ? NULL : fdopendir(fd);
@@ -52,7 +51,7 @@ static DIR *list(int directory)
 static int each_below(int cgroup, int (*found)(void *context, int cgroup), void *context,
                       unsigned depth)
 {
-    DIR *listed = depth > 0 ? list(cgroup) : NULL;
+    DIR *listed = depth > 0 ? cgroup_list(cgroup) : NULL;
     int result = 0;
     if (!listed)
         return 0;

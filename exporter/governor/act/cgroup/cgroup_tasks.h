@@ -6,6 +6,11 @@
 #ifndef IE_GOVERNOR_CGROUP_TASKS_H
 #define IE_GOVERNOR_CGROUP_TASKS_H
 
+#include <dirent.h>
+
+/* A directory by its descriptor (O_PATH); NULL: it cannot be listed. */
+DIR *cgroup_list(int directory);
+
 /* Each number in a file of one a line. */
 int cgroup_tasks_in_file(int directory, const char *name, int (*found)(void *context, unsigned tid),
                          void *context);

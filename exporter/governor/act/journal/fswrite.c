@@ -2,12 +2,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "exporter/service/privileges.h"
 
 /* A signal may come before anything was written, never in the middle of a control file. */
 static int write_once(int fd, const char *bytes, size_t len)
@@ -78,12 +75,6 @@ static int real_set_affinity(void *context, int tid, const cpu_set_t *cpus)
     return sched_setaffinity(tid, sizeof *cpus, cpus) ? -errno : 0;
 }
 
-static int real_may_set_affinity(void *context)
-{
-    (void)context;
-    return privileges_has(CAP_SYS_NICE) ? 0 : -EPERM;
-}
-
 const struct fswrite fswrite_real = {
     .write_at = real_write_at,
     .open_at = real_open_at,
@@ -93,5 +84,4 @@ const struct fswrite fswrite_real = {
     .rename_at = real_rename_at,
     .get_affinity = real_get_affinity,
     .set_affinity = real_set_affinity,
-    .may_set_affinity = real_may_set_affinity,
 };

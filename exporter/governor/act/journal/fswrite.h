@@ -17,7 +17,8 @@ struct fswrite {
      * "ig_7_50/tasks", whose content it becomes: the kernel's control files take a value as a
      * whole. */
     int (*write_at)(void *context, int directory, const char *name, const char *text, size_t len);
-    /* A file to append to, made if it is not there, mode 0600; emptied if so asked. Returns the
+    /* This, append and rename_at are the journal's; NULL where that is not this process's.
+     * A file to append to, made if it is not there, mode 0600; emptied if so asked. Returns the
      * descriptor, which the caller closes. */
     int (*open_at)(void *context, int directory, const char *name, int empty);
     /* All of the bytes in one write(2). After an error a part of them may be there: -ENOSPC too
@@ -30,7 +31,7 @@ struct fswrite {
      * -ESRCH: there is no such thread. */
     int (*get_affinity)(void *context, int tid, cpu_set_t *out);
     int (*set_affinity)(void *context, int tid, const cpu_set_t *cpus);
-    /* 0, or -EPERM: threads of others cannot be moved. */
+    /* 0, or -EPERM: threads of others cannot be moved. NULL: this process's own privileges say so. */
     int (*may_set_affinity)(void *context);
 };
 

@@ -100,7 +100,7 @@ static int read_file(struct journal *journal, const char *directory, bool was_th
     char *text = NULL;
     size_t len = 0, line = 0;
     const char *why = NULL;
-    int err = read_whole(journal->ledger.fd, &text, &len);
+    int err = read_whole(journal->file.fd, &text, &len);
     if (!err) {
         err = journal_read(text, len, journal->boot_id, &journal->open, &line, &why);
         free(text);
@@ -113,15 +113,15 @@ static int read_file(struct journal *journal, const char *directory, bool was_th
         snprintf(error, error_size, "%s/%s: %s", directory, file_name,
                  err == -ENOTSUP ? "it is no file" : strerror(-err));
     /* Also when it is torn, empty or of another boot: the next line is its first. */
-    journal->dirty = journal->ledger.dirty = true;
+    journal->dirty = journal->file.dirty = true;
     return err;
 }
 
-static int open_file(const struct ledger *ledger, bool make)
+static int open_file(const struct journal_file *file, bool make)
 {
     if (make)
-        return ledger->write->open_at(ledger->write->context, ledger->directory, file_name, 0);
-    int fd = openat(ledger->directory, file_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        return file->write->open_at(file->write->context, file->directory, file_name, 0);
+    int fd = openat(file->directory, file_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     return fd < 0 ? -errno : fd;
 }
 
@@ -130,20 +130,20 @@ int journal_open(struct journal *journal, const char *directory, bool make,
                  size_t error_size)
 {
     journal_open_nowhere(journal);
-    journal->ledger.write = write;
-    journal->ledger.boot_id = journal->boot_id;
-    journal->ledger.open = &journal->open;
-    int err = open_directory(directory, &journal->ledger.directory, error, error_size);
+    journal->file.write = write;
+    journal->file.boot_id = journal->boot_id;
+    journal->file.open = &journal->open;
+    int err = open_directory(directory, &journal->file.directory, error, error_size);
     if (err)
         return err;
     err = read_boot_id(fs, journal->boot_id);
-    bool was_there = !err && faccessat(journal->ledger.directory, file_name, F_OK, 0) == 0;
+    bool was_there = !err && faccessat(journal->file.directory, file_name, F_OK, 0) == 0;
     if (err) {
         snprintf(error, error_size, "the kernel's boot_id: %s", strerror(-err));
     } else {
-        int fd = open_file(&journal->ledger, make);
+        int fd = open_file(&journal->file, make);
         if (fd >= 0)
-            journal->ledger.fd = fd;
+            journal->file.fd = fd;
         else
             err = fd;
         if (err)
@@ -158,7 +158,7 @@ int journal_open(struct journal *journal, const char *directory, bool make,
 
 void journal_open_nowhere(struct journal *journal)
 {
-    *journal = (struct journal){.ledger = {.directory = -1, .fd = -1}};
+    *journal = (struct journal){.file = {.directory = -1, .fd = -1}};
 }
 
 void journal_open_kept(struct journal *journal, const struct journal_keeper *keeper)
@@ -169,14 +169,14 @@ void journal_open_kept(struct journal *journal, const struct journal_keeper *kee
 
 void journal_close(struct journal *journal)
 {
-    if (journal->ledger.fd >= 0)
-        close(journal->ledger.fd);
-    if (journal->ledger.directory >= 0) {
-        flock(journal->ledger.directory,
+    if (journal->file.fd >= 0)
+        close(journal->file.fd);
+    if (journal->file.directory >= 0) {
+        flock(journal->file.directory,
               LOCK_UN); /* closing does, once nobody looks at it in /proc */
-        close(journal->ledger.directory);
+        close(journal->file.directory);
     }
-    journal->ledger.fd = journal->ledger.directory = -1;
+    journal->file.fd = journal->file.directory = -1;
     journal_claims_release(&journal->open);
 }
 
@@ -199,7 +199,7 @@ static int keep(struct journal *journal, int err)
 
 static bool is_nowhere(const struct journal *journal)
 {
-    return !journal->keeper && journal->ledger.fd < 0;
+    return !journal->keeper && journal->file.fd < 0;
 }
 
 int journal_compact(struct journal *journal)
@@ -208,7 +208,7 @@ int journal_compact(struct journal *journal)
     if (is_nowhere(journal))
         return 0;
     return keep(journal,
-                keeper ? keeper->compact(keeper->context) : ledger_compact(&journal->ledger));
+                keeper ? keeper->compact(keeper->context) : journal_file_compact(&journal->file));
 }
 
 int journal_claim(struct journal *journal, struct claim *claim)
@@ -223,7 +223,7 @@ int journal_claim(struct journal *journal, struct claim *claim)
     numbered.id = ++journal->open.last_id;
     if (!is_nowhere(journal))
         err = keep(journal, keeper ? keeper->claim(keeper->context, &numbered)
-                                   : ledger_claim(&journal->ledger, &numbered, instead));
+                                   : journal_file_claim(&journal->file, &numbered, instead));
     if (err)
         return err;
     journal_claims_remove(&journal->open, instead);
@@ -241,7 +241,7 @@ int journal_intend(struct journal *journal, const struct intent *intent)
     int err = 0;
     if (!is_nowhere(journal))
         err = keep(journal, keeper ? keeper->intend(keeper->context, intent)
-                                   : ledger_intend(&journal->ledger, intent));
+                                   : journal_file_intend(&journal->file, intent));
     if (err)
         return err;
     memcpy(claim->from, intent->from, sizeof claim->from);
@@ -255,7 +255,7 @@ int journal_release(struct journal *journal, uint64_t claim)
     int err = 0;
     if (!is_nowhere(journal))
         err = keep(journal, keeper ? keeper->release(keeper->context, claim)
-                                   : ledger_release(&journal->ledger, claim));
+                                   : journal_file_release(&journal->file, claim));
     journal_claims_remove(&journal->open, claim);
     return err;
 }

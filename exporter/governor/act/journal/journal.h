@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 #include "exporter/base/fsroot.h"
-#include "exporter/governor/act/journal/ledger.h"
+#include "exporter/governor/act/journal/journal_file.h"
 
 /* Who keeps the file where this process may not write: each as the function of its name below, but
  * for 'open', which is not its business. */
@@ -35,7 +35,7 @@ enum { JOURNAL_REFUSED = -EBADRQC };
 struct journal {
     struct journal_claims open; /* claims; read them here, change them by the functions below */
     const struct journal_keeper *keeper; /* NULL: the file is written here */
-    struct ledger ledger;                /* its descriptors -1: in memory only, or a keeper's */
+    struct journal_file file;            /* its descriptors -1: in memory only, or a keeper's */
     char boot_id[BOOT_ID_MAX];
     bool dirty;      /* the last line is not, or not wholly, in the file: the next makes it anew */
     bool incomplete; /* it was empty or torn when it was opened: it may have held more */

@@ -1,4 +1,4 @@
-#include "exporter/governor/act/journal/ledger.h"
+#include "exporter/governor/act/journal/journal_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static void add_quoted(struct line *line, const char *before, const char *text)
     add(line, "\"");
 }
 
-static int append(struct ledger *ledger, int fd, struct line *line)
+static int append(struct journal_file *file, int fd, struct line *line)
 {
     char digits[DIGITS + 1];
     if (line->len + 1 >= sizeof line->bytes)
@@ -46,8 +46,8 @@ static int append(struct ledger *ledger, int fd, struct line *line)
              libdeflate_crc32(0, line->bytes + DIGITS, line->len - DIGITS));
     memcpy(line->bytes, digits, DIGITS);
     line->bytes[line->len++] = '\n';
-    ledger->bytes += line->len;
-    return ledger->write->append(ledger->write->context, fd, line->bytes, line->len);
+    file->bytes += line->len;
+    return file->write->append(file->write->context, fd, line->bytes, line->len);
 }
 
 static struct line *spell_claim(struct line *line, const struct claim *claim)
@@ -78,65 +78,65 @@ static struct line *spell_intent(struct line *line, uint64_t claim, const char *
     return line;
 }
 
-static int write_all(struct ledger *ledger, int fd)
+static int write_all(struct journal_file *file, int fd)
 {
     struct line line = {.len = DIGITS};
-    add_quoted(&line, "{\"boot\":", ledger->boot_id);
+    add_quoted(&line, "{\"boot\":", file->boot_id);
     add(&line, ",\"journal\":%d}", JOURNAL_VERSION);
-    ledger->bytes = 0;
-    int err = append(ledger, fd, &line);
-    for (size_t i = 0; i < ledger->open->n && !err; i++) {
-        const struct claim *claim = &ledger->open->claims[i];
-        err = append(ledger, fd, spell_claim(&line, claim));
+    file->bytes = 0;
+    int err = append(file, fd, &line);
+    for (size_t i = 0; i < file->open->n && !err; i++) {
+        const struct claim *claim = &file->open->claims[i];
+        err = append(file, fd, spell_claim(&line, claim));
         if (!err && claim->set[0])
-            err = append(ledger, fd, spell_intent(&line, claim->id, claim->from, claim->set));
+            err = append(file, fd, spell_intent(&line, claim->id, claim->from, claim->set));
     }
     return err;
 }
 
-int ledger_compact(struct ledger *ledger)
+int journal_file_compact(struct journal_file *file)
 {
-    void *context = ledger->write->context;
-    ledger->dirty = true; /* until it is known which of the two files has the name */
-    int fd = ledger->write->open_at(context, ledger->directory, "journal.new", 1);
+    void *context = file->write->context;
+    file->dirty = true; /* until it is known which of the two files has the name */
+    int fd = file->write->open_at(context, file->directory, "journal.new", 1);
     if (fd < 0)
         return fd;
-    int err = write_all(ledger, fd);
+    int err = write_all(file, fd);
     if (!err)
-        err = ledger->write->rename_at(context, ledger->directory, "journal.new", "journal");
-    if (!err && dup3(fd, ledger->fd, O_CLOEXEC) < 0)
+        err = file->write->rename_at(context, file->directory, "journal.new", "journal");
+    if (!err && dup3(fd, file->fd, O_CLOEXEC) < 0)
         err = -errno;
     close(fd);
-    ledger->dirty = err != 0;
+    file->dirty = err != 0;
     return err;
 }
 
-static int write_line(struct ledger *ledger, struct line *line)
+static int write_line(struct journal_file *file, struct line *line)
 {
-    int err = ledger->dirty || ledger->bytes > LONG ? ledger_compact(ledger) : 0;
+    int err = file->dirty || file->bytes > LONG ? journal_file_compact(file) : 0;
     if (err)
         return err;
-    err = append(ledger, ledger->fd, line);
-    ledger->dirty = err != 0; /* a part of it may be there */
+    err = append(file, file->fd, line);
+    file->dirty = err != 0; /* a part of it may be there */
     return err;
 }
 
-int ledger_claim(struct ledger *ledger, const struct claim *claim, uint64_t instead)
+int journal_file_claim(struct journal_file *file, const struct claim *claim, uint64_t instead)
 {
     struct line line;
-    int err = instead ? ledger_release(ledger, instead) : 0;
-    return err ? err : write_line(ledger, spell_claim(&line, claim));
+    int err = instead ? journal_file_release(file, instead) : 0;
+    return err ? err : write_line(file, spell_claim(&line, claim));
 }
 
-int ledger_intend(struct ledger *ledger, const struct intent *intent)
+int journal_file_intend(struct journal_file *file, const struct intent *intent)
 {
     struct line line;
-    return write_line(ledger, spell_intent(&line, intent->claim, intent->from, intent->to));
+    return write_line(file, spell_intent(&line, intent->claim, intent->from, intent->to));
 }
 
-int ledger_release(struct ledger *ledger, uint64_t claim)
+int journal_file_release(struct journal_file *file, uint64_t claim)
 {
     struct line line = {.len = DIGITS};
     add(&line, "{\"release\":[%" PRIu64 "]}", claim);
-    return write_line(ledger, &line);
+    return write_line(file, &line);
 }

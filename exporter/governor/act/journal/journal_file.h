@@ -2,13 +2,13 @@
  * The journal as it is written: lines of journal_lines.h in a file that only grows, until it is
  * made anew. One thread.
  */
-#ifndef IE_GOVERNOR_LEDGER_H
-#define IE_GOVERNOR_LEDGER_H
+#ifndef IE_GOVERNOR_JOURNAL_FILE_H
+#define IE_GOVERNOR_JOURNAL_FILE_H
 
 #include "exporter/governor/act/journal/fswrite.h"
 #include "exporter/governor/act/journal/journal_lines.h"
 
-struct ledger {
+struct journal_file {
     const struct fswrite *write;
     int directory, fd; /* of the state, of the journal in it: the caller's, who locks and closes */
     const char *boot_id;
@@ -20,10 +20,10 @@ struct ledger {
 /* Each appends its line. 0 or -errno: then it is not there, or not whole, and 'dirty' is set. */
 
 /* 'instead': the number of one that is open and that this one takes the place of; 0: none. */
-int ledger_claim(struct ledger *ledger, const struct claim *claim, uint64_t instead);
-int ledger_intend(struct ledger *ledger, const struct intent *intent);
-int ledger_release(struct ledger *ledger, uint64_t claim);
+int journal_file_claim(struct journal_file *file, const struct claim *claim, uint64_t instead);
+int journal_file_intend(struct journal_file *file, const struct intent *intent);
+int journal_file_release(struct journal_file *file, uint64_t claim);
 /* Replaces the file by one of what is open. */
-int ledger_compact(struct ledger *ledger);
+int journal_file_compact(struct journal_file *file);
 
 #endif
