@@ -109,6 +109,7 @@ static size_t open_read(const struct fsroot *fs, const char *config_file, int ou
     open_folder(fs->path[FSROOT_PROC], out, &n);
     open_folder(fs->path[FSROOT_SYS], out, &n);
     open_folder(fs->path[FSROOT_RESCTRL], out, &n);
+    open_folder(fs->path[FSROOT_CGROUP], out, &n);
     open_folder_of(config_file, out, &n);
     return n;
 }

@@ -12,7 +12,7 @@
 
 #include "exporter/governor/act/actuators/actuator.h"
 #include "exporter/governor/act/restore.h"
-#include "tests/unit/support/governor_rig.h"
+#include "tests/unit/support/governor_start.h"
 
 #define WORKER "/pods/job/worker"
 
@@ -83,6 +83,12 @@ static int set(struct scene *scene, double cores)
     snprintf(c->from, sizeof c->from, "%s", c->set[0] ? c->set : c->original);
     cpu_actuator.format(scene->cpu, c, cores, c->set);
     return cpu_actuator.apply(scene->cpu, c);
+}
+
+static void turn_down(struct scene *scene)
+{
+    assert_int_equal(claim(scene, 1), 0);
+    assert_int_equal(set(scene, 1.5), 0);
 }
 
 static void expect_quota(const struct scene *scene, const char *text)
@@ -251,8 +257,7 @@ static void somebody_else_s_burst_stays(void **state)
 {
     struct scene *scene = *state;
     put_burst(scene, "400000");
-    assert_int_equal(claim(scene, 1), 0);
-    assert_int_equal(set(scene, 1.5), 0);
+    turn_down(scene);
     put_burst(scene, "20000");
     expect_state(scene, CLAIM_OURS); /* or our quota would be taken for their specification */
     assert_int_equal(set(scene, 3), 0);
@@ -269,8 +274,7 @@ static void somebody_else_s_quota_gets_the_burst_back(void **state)
     char now[CLAIM_TEXT_MAX], text[CLAIM_TEXT_MAX];
     enum claim_state found;
     put_burst(scene, "400000");
-    assert_int_equal(claim(scene, 1), 0);
-    assert_int_equal(set(scene, 1.5), 0);
+    turn_down(scene);
     governor_rig_set_quota(&scene->rig, WORKER, foreign);
     assert_int_equal(cpu_actuator.check(scene->cpu, &scene->claim, &found, now), 0);
     assert_int_equal(found, CLAIM_CHANGED);
@@ -323,8 +327,7 @@ static void somebody_else_s_value_stays(void **state)
 {
     struct scene *scene = *state;
     const char *foreign = scene->rig.version == 1 ? "123000" : "123000 100000";
-    assert_int_equal(claim(scene, 1), 0);
-    assert_int_equal(set(scene, 1.5), 0);
+    turn_down(scene);
     governor_rig_set_quota(&scene->rig, WORKER, foreign);
     expect_state(scene, CLAIM_CHANGED);
     unsigned writes = scene->rig.control_writes;
@@ -352,8 +355,7 @@ static void before_anything_was_set_nothing_is_ours(void **state)
 static void the_next_cgroup_of_a_path_is_not_touched(void **state)
 {
     struct scene *scene = *state;
-    assert_int_equal(claim(scene, 1), 0);
-    assert_int_equal(set(scene, 1.5), 0);
+    turn_down(scene);
     governor_rig_remove(&scene->rig, WORKER);
     expect_state(scene, CLAIM_GONE);
     governor_rig_cgroup(&scene->rig, "/pods/job/other", half(scene)); /* takes the inode */
@@ -370,8 +372,7 @@ static void the_next_cgroup_of_a_path_is_not_touched(void **state)
 static void a_parent_that_was_lowered_bounds_what_comes_back(void **state)
 {
     struct scene *scene = *state;
-    assert_int_equal(claim(scene, 1), 0);
-    assert_int_equal(set(scene, 1.5), 0);
+    turn_down(scene);
     governor_rig_set_quota(&scene->rig, "/pods/job", "250000");
     release(scene, RESTORED_CLAMPED);
     expect_quota(scene, "250000");
@@ -397,8 +398,7 @@ static void errors_are_told(void **state)
 {
     struct scene *scene = *state;
     enum claim_restored restored;
-    assert_int_equal(claim(scene, 1), 0);
-    assert_int_equal(set(scene, 1.5), 0);
+    turn_down(scene);
     scene->rig.fail_from = scene->rig.calls + 1;
     scene->rig.fail_to = scene->rig.calls + 2;
     scene->rig.fail_with = -EACCES;
@@ -422,23 +422,39 @@ static void without_a_tree_it_says_so(void **state)
 
 /* ---- all claims of a journal ---- */
 
+static const struct log no_log = {.fd = -1};
+
 static void open_journal(struct scene *scene, struct journal *journal)
 {
-    char error[256] = "";
-    if (journal_open(journal, scene->rig.state, true, &scene->rig.write, &scene->rig.fs, error,
-                     sizeof error))
-        fail_msg("%s", error);
+    governor_start_journal(&scene->rig, &scene->rig.write, journal);
+}
+
+static void intend(struct journal *journal, uint64_t claim, const char *from, const char *to)
+{
+    struct intent intent = {.claim = claim};
+    snprintf(intent.from, sizeof intent.from, "%s", from);
+    snprintf(intent.to, sizeof intent.to, "%s", to);
+    assert_int_equal(journal_intend(journal, &intent), 0);
+}
+
+/* The worker's claim, announced and turned down. */
+static void hold(struct scene *scene, struct journal *journal)
+{
+    assert_int_equal(claim(scene, 1), 0);
+    open_journal(scene, journal);
+    assert_int_equal(journal_claim(journal, &scene->claim), 0);
+    intend(journal, scene->claim.id, original(scene), half(scene));
+    governor_rig_set_quota(&scene->rig, WORKER, half(scene));
 }
 
 static void restore(struct scene *scene, struct restore_counts *counts)
 {
-    const struct log log = {.fd = -1};
     struct journal journal;
     struct actuators actuators;
     *counts = (struct restore_counts){0};
     open_journal(scene, &journal);
-    assert_true(actuators_open(&actuators, &scene->rig.env, &log) > 0);
-    restore_all(&journal, &actuators, &log, counts);
+    assert_true(actuators_open(&actuators, &scene->rig.env, &no_log) > 0);
+    restore_all(&journal, &actuators, &no_log, counts);
     actuators_close(&actuators);
     journal_close(&journal);
 }
@@ -448,7 +464,6 @@ static void what_is_open_is_put_back(void **state)
 {
     struct scene *scene = *state;
     struct journal journal;
-    struct intent intent = {0};
     struct restore_counts counts;
     static const char *const paths[] = {"/pods/a", "/pods/b", "/pods/c", "/pods/d", "/pods/e"};
     char now[64];
@@ -461,17 +476,11 @@ static void what_is_open_is_put_back(void **state)
         assert_int_equal(journal_claim(&journal, &c), 0);
         if (i == 0)
             continue; /* a: claimed */
-        intent.claim = c.id;
-        snprintf(intent.from, sizeof intent.from, "%s", original(scene));
-        snprintf(intent.to, sizeof intent.to, "%s", half(scene));
-        assert_int_equal(journal_intend(&journal, &intent), 0);
+        intend(&journal, c.id, original(scene), half(scene));
         if (i > 1) /* b: intended */
             governor_rig_set_quota(&scene->rig, paths[i], half(scene));
-        if (i == 2) { /* c: the next change is intended, too */
-            memcpy(intent.from, intent.to, sizeof intent.from);
-            snprintf(intent.to, sizeof intent.to, "%s", "200000");
-            assert_int_equal(journal_intend(&journal, &intent), 0);
-        }
+        if (i == 2) /* c: the next change is intended, too */
+            intend(&journal, c.id, half(scene), "200000");
         if (i == 4)
             governor_rig_set_quota(&scene->rig, paths[i], "1234"); /* e: somebody else's */
     }
@@ -492,26 +501,18 @@ static void what_is_open_is_put_back(void **state)
 static void what_could_not_be_put_back_stays_open(void **state)
 {
     struct scene *scene = *state;
-    const struct log log = {.fd = -1};
     struct journal journal;
     struct actuators actuators;
     struct restore_counts counts = {0};
-    struct intent intent = {.claim = 1};
-    assert_int_equal(claim(scene, 1), 0);
-    open_journal(scene, &journal);
-    assert_int_equal(journal_claim(&journal, &scene->claim), 0);
-    snprintf(intent.from, sizeof intent.from, "%s", original(scene));
-    snprintf(intent.to, sizeof intent.to, "%s", half(scene));
-    assert_int_equal(journal_intend(&journal, &intent), 0);
-    governor_rig_set_quota(&scene->rig, WORKER, half(scene));
-    assert_true(actuators_open(&actuators, &scene->rig.env, &log) > 0);
+    hold(scene, &journal);
+    assert_true(actuators_open(&actuators, &scene->rig.env, &no_log) > 0);
     scene->rig.fail_from = scene->rig.fail_to = scene->rig.calls + 1;
     scene->rig.fail_with = -EIO;
-    restore_all(&journal, &actuators, &log, &counts);
+    restore_all(&journal, &actuators, &no_log, &counts);
     assert_int_equal(counts.failed, 1);
     assert_int_equal(journal.open.n, 1);
     actuators_close(&actuators);
-    restore_all(&journal, &actuators, &log, &counts); /* none can work */
+    restore_all(&journal, &actuators, &no_log, &counts); /* none can work */
     assert_int_equal(counts.failed, 2);
     journal_close(&journal);
     restore(scene, &counts);
@@ -522,22 +523,15 @@ static void what_could_not_be_put_back_stays_open(void **state)
 static void what_a_parent_allows_is_told(void **state)
 {
     struct scene *scene = *state;
-    const struct log log = {.fd = -1};
     struct journal journal;
     struct actuators actuators;
     struct restore_counts counts = {0};
     char put[CLAIM_TEXT_MAX];
-    assert_int_equal(claim(scene, 1), 0);
-    assert_int_equal(set(scene, 1.5), 0);
-    open_journal(scene, &journal);
-    assert_int_equal(journal_claim(&journal, &scene->claim), 0);
-    struct intent intent = {.claim = scene->claim.id};
-    memcpy(intent.from, scene->claim.from, sizeof intent.from);
-    memcpy(intent.to, scene->claim.set, sizeof intent.to);
-    assert_int_equal(journal_intend(&journal, &intent), 0);
+    hold(scene, &journal);
     governor_rig_set_quota(&scene->rig, "/pods/job", "250000");
-    assert_true(actuators_open(&actuators, &scene->rig.env, &log) > 0);
-    assert_int_equal(restore_claim(&journal, &actuators, intent.claim, &log, &counts, put), 0);
+    assert_true(actuators_open(&actuators, &scene->rig.env, &no_log) > 0);
+    assert_int_equal(restore_claim(&journal, &actuators, scene->claim.id, &no_log, &counts, put),
+                     0);
     assert_int_equal(counts.outcomes[RESTORED_CLAMPED], 1);
     assert_int_equal(counts.outcomes[RESTORED], 0);
     assert_string_equal(put, "250000");
@@ -551,25 +545,17 @@ static void what_a_parent_allows_is_told(void **state)
 static void another_hierarchy_says_nothing_of_a_claim(void **state)
 {
     struct scene *scene = *state;
-    const struct log log = {.fd = -1};
     struct governor_rig other;
     struct journal journal;
     struct actuators actuators;
     struct restore_counts counts = {0};
-    struct intent intent = {.claim = 1};
     enum claim_restored restored;
     governor_rig_init(&other, scene->rig.version);
-    assert_int_equal(claim(scene, 1), 0);
-    open_journal(scene, &journal);
-    assert_int_equal(journal_claim(&journal, &scene->claim), 0);
-    snprintf(intent.from, sizeof intent.from, "%s", original(scene));
-    snprintf(intent.to, sizeof intent.to, "%s", half(scene));
-    assert_int_equal(journal_intend(&journal, &intent), 0);
-    governor_rig_set_quota(&scene->rig, WORKER, half(scene));
+    hold(scene, &journal);
     journal_close(&journal);
     open_journal(scene, &journal); /* as the next one reads it */
-    assert_true(actuators_open(&actuators, &other.env, &log) > 0);
-    restore_all(&journal, &actuators, &log, &counts);
+    assert_true(actuators_open(&actuators, &other.env, &no_log) > 0);
+    restore_all(&journal, &actuators, &no_log, &counts);
     assert_int_equal(counts.failed, 1);
     assert_int_equal(journal.open.n, 1);
     struct claim old = journal.open.claims[0]; /* of a journal that does not say which root */
@@ -578,7 +564,7 @@ static void another_hierarchy_says_nothing_of_a_claim(void **state)
     assert_int_equal(cpu->ops->release(cpu->self, &old, &restored), 0);
     assert_int_equal(restored, RESTORED_GONE);
     governor_rig_release(&other); /* and when it cannot be opened at all */
-    restore_all(&journal, &actuators, &log, &counts);
+    restore_all(&journal, &actuators, &no_log, &counts);
     assert_int_equal(counts.failed, 2);
     actuators_close(&actuators);
     journal_close(&journal);

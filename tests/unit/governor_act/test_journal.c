@@ -665,33 +665,32 @@ static void what_may_be_missing(void **state)
     journal_close(&journal);
 }
 
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_open_is_found_again, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_file_that_could_not_be_replaced_is_no_place_for_a_line,
-                                        setup, teardown),
+        TEST(what_is_open_is_found_again),
+        TEST(a_file_that_could_not_be_replaced_is_no_place_for_a_line),
         cmocka_unit_test(a_keeper_has_the_file),
         cmocka_unit_test(lines_of_earlier_versions),
-        cmocka_unit_test_setup_teardown(a_thread_is_found_again, setup, teardown),
-        cmocka_unit_test_setup_teardown(numbers_are_never_used_twice, setup, teardown),
-        cmocka_unit_test_setup_teardown(another_boot_voids_it, setup, teardown),
-        cmocka_unit_test_setup_teardown(every_cut_is_survived, setup, teardown),
-        cmocka_unit_test_setup_teardown(checksums_are_looked_at, setup, teardown),
+        TEST(a_thread_is_found_again),
+        TEST(numbers_are_never_used_twice),
+        TEST(another_boot_voids_it),
+        TEST(every_cut_is_survived),
+        TEST(checksums_are_looked_at),
         cmocka_unit_test(every_field_is_checked),
         cmocka_unit_test(the_first_line_is_of_a_boot),
-        cmocka_unit_test_setup_teardown(there_is_one_governor, setup, teardown),
-        cmocka_unit_test_setup_teardown(who_looks_at_its_descriptors_keeps_no_lock, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_lock_that_is_let_go_late_is_waited_for, setup, teardown),
-        cmocka_unit_test_setup_teardown(others_may_not_write_there, setup, teardown),
-        cmocka_unit_test_setup_teardown(without_a_file_there_is_nothing_to_restore, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_pipe_is_refused_at_once, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_may_be_missing, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_full_disk_loses_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_release_counts_even_if_the_disk_is_full, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_long_file_is_written_anew, setup, teardown),
+        TEST(there_is_one_governor),
+        TEST(who_looks_at_its_descriptors_keeps_no_lock),
+        TEST(a_lock_that_is_let_go_late_is_waited_for),
+        TEST(others_may_not_write_there),
+        TEST(without_a_file_there_is_nothing_to_restore),
+        TEST(a_pipe_is_refused_at_once),
+        TEST(what_may_be_missing),
+        TEST(a_full_disk_loses_nothing),
+        TEST(a_release_counts_even_if_the_disk_is_full),
+        TEST(a_long_file_is_written_anew),
         cmocka_unit_test(in_memory_it_works_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -178,6 +178,14 @@ static void expect_quota(const struct scene *scene, const char *path, const char
     assert_string_equal(now, quota);
 }
 
+/* The worker, claimed and turned down. */
+static void hold(struct scene *scene)
+{
+    claim(scene, WORKER, 1);
+    assert_int_equal(intend(scene, 1, "400000 100000", "150000 100000"), 0);
+    assert_int_equal(put(scene, WORKER, "cpu.max", "150000 100000\n"), 0);
+}
+
 /* What whoever comes next would read. */
 static size_t open_in_journal(const struct scene *scene, struct journal_claims *out)
 {
@@ -201,9 +209,7 @@ static void test_holds_and_gives_back(void **state)
 {
     struct scene *scene = *state;
     struct journal_claims open;
-    claim(scene, WORKER, 1);
-    assert_int_equal(intend(scene, 1, "400000 100000", "150000 100000"), 0);
-    assert_int_equal(put(scene, WORKER, "cpu.max", "150000 100000\n"), 0);
+    hold(scene);
     expect_quota(scene, WORKER, "150000 100000");
     assert_int_equal(open_in_journal(scene, &open), 1);
     assert_string_equal(open.claims[0].path, WORKER);
@@ -434,9 +440,7 @@ static void test_releases_of_what_is_held(void **state)
 {
     struct scene *scene = *state;
     assert_int_equal(release(scene, 1), ORDER_REFUSED);
-    claim(scene, WORKER, 1);
-    assert_int_equal(intend(scene, 1, "400000 100000", "150000 100000"), 0);
-    assert_int_equal(put(scene, WORKER, "cpu.max", "150000 100000\n"), 0);
+    hold(scene);
     assert_int_equal(release(scene, 1), -EBUSY);
     assert_int_equal(intend(scene, 1, "150000 100000", "200000 100000"), 0);
     assert_int_equal(release(scene, 1), -EBUSY); /* what was before that is there */
@@ -448,9 +452,7 @@ static void test_releases_of_what_is_held(void **state)
 static void test_held_under_another_name(void **state)
 {
     struct scene *scene = *state;
-    claim(scene, WORKER, 1);
-    assert_int_equal(intend(scene, 1, "400000 100000", "150000 100000"), 0);
-    assert_int_equal(put(scene, WORKER, "cpu.max", "150000 100000\n"), 0);
+    hold(scene);
     assert_int_equal(intend(scene, 1, "150000 100000", "200000 100000"), 0);
     assert_int_equal(intend(scene, 1, "200000 100000", "300000 100000"), ORDER_REFUSED);
     assert_int_equal(release(scene, 1), -EBUSY);
@@ -804,29 +806,30 @@ static void test_confined(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup_v2, teardown)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_holds_and_gives_back, setup_v2, teardown),
+        TEST(test_holds_and_gives_back),
         cmocka_unit_test_setup_teardown(test_the_parent_of_v1_was_lowered, setup_v1, teardown),
-        cmocka_unit_test_setup_teardown(test_a_line_that_fails_is_made_good, setup_v2, teardown),
-        cmocka_unit_test_setup_teardown(test_claims_of_others, setup_v2, teardown),
-        cmocka_unit_test_setup_teardown(test_claims_beyond_their_limits, setup_v2, teardown),
-        cmocka_unit_test_setup_teardown(test_a_false_original, setup_v2, teardown),
-        cmocka_unit_test_setup_teardown(test_texts_that_are_none, setup_v2, teardown),
-        cmocka_unit_test_setup_teardown(test_changes_beyond_the_limits, setup_v2, teardown),
-        cmocka_unit_test_setup_teardown(test_writes_that_were_not_announced, setup_v2, teardown),
-        cmocka_unit_test_setup_teardown(test_releases_of_what_is_held, setup_v2, teardown),
-        cmocka_unit_test_setup_teardown(test_held_under_another_name, setup_v2, teardown),
-        cmocka_unit_test_setup_teardown(test_somebody_else_s_limit, setup_v2, teardown),
-        cmocka_unit_test_setup_teardown(test_a_cgroup_that_came_after, setup_v2, teardown),
-        cmocka_unit_test_setup_teardown(test_threads_of_others, setup_v2, teardown),
-        cmocka_unit_test_setup_teardown(test_groups_of_others, setup_v2, teardown),
-        cmocka_unit_test_setup_teardown(test_groups_and_threads_that_are_not_there, setup_v2,
-                                        teardown),
+        TEST(test_a_line_that_fails_is_made_good),
+        TEST(test_claims_of_others),
+        TEST(test_claims_beyond_their_limits),
+        TEST(test_a_false_original),
+        TEST(test_texts_that_are_none),
+        TEST(test_changes_beyond_the_limits),
+        TEST(test_writes_that_were_not_announced),
+        TEST(test_releases_of_what_is_held),
+        TEST(test_held_under_another_name),
+        TEST(test_somebody_else_s_limit),
+        TEST(test_a_cgroup_that_came_after),
+        TEST(test_threads_of_others),
+        TEST(test_groups_of_others),
+        TEST(test_groups_and_threads_that_are_not_there),
         cmocka_unit_test(test_paths),
         cmocka_unit_test(test_groups),
-        cmocka_unit_test_setup_teardown(test_confined, setup_v2, teardown),
+        TEST(test_confined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
