@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include "exporter/base/log.h"
+#include "exporter/base/textbuf.h"
 #include "exporter/daemon/plan.h"
 #include "exporter/doctor/doctor.h"
 #include "exporter/front/front.h"
@@ -41,6 +42,15 @@ void exporter_stop(struct exporter *exporter);
 
 /* --once: two ticks live, all ticks of a recording; then text 0.0.4 on 'file'. */
 int exporter_once(struct exporter *exporter, FILE *file, char *error, size_t error_size);
+
+/* A tick of a recording; 'document' is what /api/v1/containers would say after it. 0, or -errno,
+ * which ends the replay. */
+typedef int exporter_told(void *context, const struct machine *machine, const struct tick *tick,
+                          const struct textbuf *document);
+/* All ticks of a recording, one after the other, after exporter_new() with the flag --once. 0, or
+ * -errno, with the message in error where it is not the callback's. */
+int exporter_replay(struct exporter *exporter, exporter_told *told, void *context, char *error,
+                    size_t error_size);
 
 /* --doctor, after exporter_new() with the flag: two ticks, then what doctor_print() says of them.
  * 'host' is as doctor_host_read() found it before privileges were dropped. Its status, or -errno

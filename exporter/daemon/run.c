@@ -224,26 +224,39 @@ static int print_report(struct exporter *e, FILE *file, char *error, size_t erro
     return err;
 }
 
-static int run_once_replay(struct exporter *e, char *error, size_t error_size)
+static int tell(struct exporter *e, exporter_told *told, void *context)
 {
-    for (;;) {
+    struct textbuf document = TEXTBUF_INIT;
+    int err = pages_containers(e->pages, &document);
+    if (!err)
+        err = told(context, &e->facts.machine, &e->tick, &document);
+    textbuf_release(&document);
+    return err;
+}
+
+int exporter_replay(struct exporter *e, exporter_told *told, void *context, char *error,
+                    size_t error_size)
+{
+    int err = 0;
+    while (!err) {
         load_replay_tick(e);
         if (!e->replay_loaded)
             break;
         e->replay_loaded = false;
         exporter_run_tick(e, &e->replay_tick);
+        err = told ? tell(e, told, context) : 0;
     }
-    if (e->failure)
+    if (!err && e->failure)
         snprintf(error, error_size, "%s", e->failure_words);
-    return e->failure;
+    return err ? err : e->failure;
 }
 
 int exporter_once(struct exporter *e, FILE *file, char *error, size_t error_size)
 {
     /* Live, two ticks under the loop: containers and names are then found as they are in
      * service. */
-    int err =
-        is_replay(e) ? run_once_replay(e, error, error_size) : exporter_run(e, error, error_size);
+    int err = is_replay(e) ? exporter_replay(e, NULL, NULL, error, error_size)
+                           : exporter_run(e, error, error_size);
     if (err)
         return err;
     return e->options->report  ? print_report(e, file, error, error_size)

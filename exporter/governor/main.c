@@ -7,6 +7,7 @@
 
 #include "exporter/front/front.h"
 #include "exporter/governor/pair.h"
+#include "exporter/governor/replay/replay.h"
 #include "exporter/governor/run.h"
 #include "exporter/service/confine.h"
 #include "exporter/service/privileges.h"
@@ -159,6 +160,24 @@ static int decide_and_serve(const struct flags *flags, const struct log *log, si
     return status;
 }
 
+/* Nobody is governed: there is no journal, no other process, and nothing to put back. */
+static int report(const struct flags *flags, const struct log *log)
+{
+    const struct config_given given = flags_given(flags);
+    struct config *config = NULL;
+    struct log quiet = *log; /* what collectors begin with is of no use here */
+    char error[512] = "";
+    int err = config_load(flags->config_file, &given, &config, error, sizeof error);
+    if (quiet.level == LOG_LEVEL_INFO)
+        quiet.level = LOG_LEVEL_WARN;
+    if (!err)
+        err = replay_report(flags, config, &quiet, stdout, error, sizeof error);
+    config_free(config);
+    if (!err)
+        return EXIT_OK;
+    return complain(error[0] ? error : strerror(-err), err == -EINVAL ? EXIT_USAGE : EXIT_RUNTIME);
+}
+
 static int serve(const struct flags *flags, const struct log *log)
 {
     struct pair pair;
@@ -196,7 +215,9 @@ int main(int argc, char **argv)
                             .format = flags.log_format,
                             .limits = &limits};
     bool serves = !flags.restore && !flags.check;
-    int status = serves ? serve(&flags, &log) : govern(&flags, &log, NULL, NULL);
+    int status = flags.replay_file ? report(&flags, &log)
+                 : serves          ? serve(&flags, &log)
+                                   : govern(&flags, &log, NULL, NULL);
     log_limits_release(&limits);
     return status;
 }

@@ -31,6 +31,7 @@ struct run {
     struct view view; /* its memory is used again */
     struct writers writers;
     struct governor *governor;
+    struct forecast *forecast; /* NULL: it acts */
     struct store *store;
     struct expose *expose;
     struct governor_metrics *metrics;
@@ -50,6 +51,22 @@ struct run {
 
 /* ---- decisions ---- */
 
+/* What it would have brought so far to hold it. */
+static void say_brought(const struct run *run, const char *container)
+{
+    size_t n;
+    const struct forecast_pair *pairs = forecast_pairs(run->forecast, &n);
+    for (size_t i = 0; i < n; i++) {
+        struct textbuf words = TEXTBUF_INIT;
+        if (!pairs[i].current || strcmp(pairs[i].container, container) != 0)
+            continue;
+        forecast_pair_say(&pairs[i], &words);
+        if (!textbuf_finish(&words))
+            log_info(&run->decisions_log, "forecast", "%s", words.data);
+        textbuf_release(&words);
+    }
+}
+
 static void on_decision(void *context, const struct decision *d)
 {
     struct run *run = context;
@@ -57,6 +74,8 @@ static void on_decision(void *context, const struct decision *d)
     if (d->tid)
         snprintf(thread, sizeof thread, " tid=%d", d->tid);
     governor_pages_decision(run->pages, d);
+    if (run->forecast)
+        forecast_decided(run->forecast, d);
     log_info(&run->decisions_log, "decide",
              "seq=%llu policy=%s action=%s container=%s knob=%s from=\"%s\" to=\"%s\" cause=%s "
              "chosen_by=%s measured=%g limit=%g tick=%llu outcome=%s%s%s%s",
@@ -64,12 +83,14 @@ static void on_decision(void *context, const struct decision *d)
              d->container, knob_name(d->knob), d->from, d->to, d->cause,
              chosen_by_name(d->chosen_by), d->measured, d->limit, (unsigned long long)d->tick,
              outcome_name(d->outcome), d->why[0] ? " why=" : "", d->why, thread);
+    if (run->forecast && d->knob == KNOB_CPU && d->action == ACTION_RELEASE)
+        say_brought(run, d->container);
 }
 
 /* ---- the exporter ---- */
 
 /* NULL without an answer. Says so once when it is down, and once when it is up again. */
-static const struct view *fetch(struct run *run)
+static struct view *fetch(struct run *run)
 {
     char error[256] = "";
     const char *body;
@@ -167,6 +188,7 @@ static void publish(struct run *run, uint64_t now_ns, uint64_t wall_ns)
                               .wall_ns = wall_ns,
                               .interval_ns = run->interval_ns};
     governor_look(run->governor, &facts.state);
+    facts.state.forecast = run->forecast;
     governor_metrics_update(run->metrics, &facts);
     int err = store_publish(run->store, &tick);
     if (err)
@@ -192,8 +214,13 @@ static void on_tick(void *context, uint64_t began_ns)
     if (config_has_changed(run))
         reload(run);
     governor_pause(run->governor, is_paused(run), loop_wall_ns());
-    const struct view *view = fetch(run);
+    struct view *view = fetch(run);
     governor_take_writers(run->governor, view ? fetch_writers(run) : NULL);
+    if (view && run->forecast) {
+        struct governor_state state;
+        governor_look(run->governor, &state);
+        forecast_take(run->forecast, run->config, state.enforcer, view, loop_wall_ns());
+    }
     uint64_t now_ns = loop_now_ns();
     governor_take(run->governor, view, now_ns, loop_wall_ns());
     if (view && view->has_tick)
@@ -335,6 +362,8 @@ int run_governor(const struct flags *flags, struct config *config, const struct 
     config_has_changed(&run); /* it has just been read */
     run.due_ns = loop_now_ns();
     int err = make_published(&run, error, error_size);
+    if (!err && !is_enforcing(&run) && (err = forecast_new(&run.forecast)) != 0)
+        snprintf(error, error_size, "%s", strerror(-err));
     if (!err)
         err = make_governor(&run, error, error_size);
     if (!err)
@@ -359,6 +388,7 @@ int run_governor(const struct flags *flags, struct config *config, const struct 
     front_stop(run.front);
     loop_free(run.loop);
     governor_free(run.governor);
+    forecast_free(run.forecast);
     governor_pages_free(run.pages);
     governor_metrics_free(run.metrics);
     expose_free(run.expose);

@@ -323,6 +323,15 @@ static int render(void *context, struct textbuf *out)
     return err;
 }
 
+int pages_containers(struct pages *pages, struct textbuf *out)
+{
+    struct listing listing = {.pages = pages};
+    uint64_t updated_ns;
+    pages_take_status(pages, &listing.status, &updated_ns);
+    int err = render(&listing, out);
+    return err ? err : textbuf_finish(out);
+}
+
 /* False: one of them is wrong. */
 static bool take_arguments(const struct http_request *request, struct containers_listing *out)
 {

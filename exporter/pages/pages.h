@@ -96,6 +96,10 @@ int pages_keep(struct pages *pages, uint64_t wall_ns, const char *mark);
  * else began. 0, -ENODATA where nothing was kept, or -ENOMEM. */
 int pages_report(struct pages *pages, struct textbuf *out);
 
+/* The document of /api/v1/containers, whole. 0, -ENODATA before anything was published, or -ENOMEM.
+ */
+int pages_containers(struct pages *pages, struct textbuf *out);
+
 /* For http_config; the context is the struct pages. */
 const struct http_route *pages_routes(const struct pages *pages, size_t *n);
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum kind { KIND_SWITCH, KIND_TEXT, KIND_LEVEL, KIND_FORMAT };
+enum kind { KIND_SWITCH, KIND_TEXT, KIND_LEVEL, KIND_FORMAT, KIND_REPORT };
 
 static const struct flag {
     const char *name;
@@ -25,6 +25,12 @@ static const struct flag {
      "configuration, and end. Status 0: nothing is left there, 3: something is."},
     {"check", KIND_SWITCH, MEMBER(check), NULL,
      "Check the configuration and the machine, show what could be restricted now, and end."},
+    {"replay", KIND_TEXT, MEMBER(replay_file), "RECORDING",
+     "With --report: read a recording of the exporter's, or of its black box, instead of asking an "
+     "exporter. Nothing is written or served."},
+    {"report", KIND_REPORT, MEMBER(report), "table|json",
+     "Print what would have been held over the recording, and what that would have brought, and "
+     "end. Alone it is a table."},
     {"web.listen-address", KIND_TEXT, MEMBER(listen), "ADDRESS:PORT",
      "Address on which HTTP is served. Default: 127.0.0.1:10067."},
     {"web.config.file", KIND_TEXT, MEMBER(web_config_file), "FILE",
@@ -46,8 +52,10 @@ enum { FLAGS = sizeof table / sizeof *table };
 
 static const char *const levels[] = {"debug", "info", "warn", "error", NULL};
 static const char *const formats[] = {"logfmt", "json", NULL};
+static const char *const reports[] = {"", "table", "json", NULL};
 
-_Static_assert(sizeof(enum log_level) == sizeof(int) && sizeof(enum log_format) == sizeof(int),
+_Static_assert(sizeof(enum log_level) == sizeof(int) && sizeof(enum log_format) == sizeof(int) &&
+                   sizeof(enum report) == sizeof(int),
                "choices are stored as int");
 
 static int set_word(const struct flag *flag, const char *const *words, const char *value,
@@ -78,6 +86,8 @@ static int set(struct flags *flags, const struct flag *flag, const char *value, 
         return set_word(flag, levels, value, member, error, error_size);
     case KIND_FORMAT:
         return set_word(flag, formats, value, member, error, error_size);
+    case KIND_REPORT:
+        return set_word(flag, reports, value ? value : "table", member, error, error_size);
     }
     return -EINVAL;
 }
@@ -107,9 +117,10 @@ static int take(struct flags *flags, int argc, char *const *argv, int *next, cha
         snprintf(error, error_size, "--%s takes no value", flag->name);
         return -EINVAL;
     }
-    if (flag->kind != KIND_SWITCH && !value && *next < argc && strncmp(argv[*next], "--", 2) != 0)
+    bool needs_value = flag->kind != KIND_SWITCH && flag->kind != KIND_REPORT;
+    if (needs_value && !value && *next < argc && strncmp(argv[*next], "--", 2) != 0)
         value = argv[(*next)++];
-    if (flag->kind != KIND_SWITCH && (!value || !*value)) {
+    if (value ? !*value : needs_value) {
         snprintf(error, error_size, "--%s needs a value", flag->name);
         return -EINVAL;
     }
@@ -128,6 +139,10 @@ static int check(const struct flags *flags, char *error, size_t error_size)
         wrong = "--state-directory: must be an absolute path of less than 256 bytes";
     else if (flags->restore && flags->check)
         wrong = "--restore contradicts --check";
+    else if ((flags->replay_file != NULL) != (flags->report != REPORT_NONE))
+        wrong = "--replay and --report go together";
+    else if (flags->replay_file && (flags->enforce || flags->restore || flags->check))
+        wrong = "--replay only looks: it contradicts --enforce, --restore and --check";
     else if (flags->allow_replay && !flags->cgroupfs)
         wrong = "--allow-replay needs --path.cgroupfs: a recording's containers are not this "
                 "machine's";
@@ -161,7 +176,9 @@ struct config_given flags_given(const struct flags *flags)
 void flags_print_help(FILE *file)
 {
     fputs("Usage: interference_governor --config.file=FILE [FLAGS]\n"
-          "       interference_governor --restore [FLAGS]\n\nTakes CPU quota, ways of the "
+          "       interference_governor --restore [FLAGS]\n"
+          "       interference_governor --config.file=FILE --replay=RECORDING --report\n\nTakes "
+          "CPU quota, ways of the "
           "last-level cache or memory bandwidth from best-effort containers while\nprotected ones "
           "wait longer for memory than is normal for them, as interference_exporter measures\nit, "
           "and keeps threads that write to persistent memory on few CPUs: each where a policy of "

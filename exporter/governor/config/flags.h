@@ -10,9 +10,13 @@
 #include "exporter/governor/config/config.h"
 
 /* Texts point into argv or are constants. */
+enum report { REPORT_NONE, REPORT_TABLE, REPORT_JSON };
+
 struct flags {
     const char *config_file;               /* NULL for help and version, and may be for restore */
     const char *state_directory;           /* absolute, shorter than CONFIG_DIRECTORY_MAX */
+    const char *replay_file;               /* NULL: not given */
+    enum report report;                    /* there is one if and only if there is such a file */
     const char *listen;                    /* "127.0.0.1:10067" */
     const char *web_config_file;           /* NULL: not given */
     const char *procfs, *sysfs, *cgroupfs; /* NULL: the default */

@@ -412,13 +412,16 @@ int governor_new(const struct governor_setup *setup, uint64_t now_ns, struct gov
                                           .write = setup->write,
                                           .open = &governor->journal.open,
                                           .cpus = cpus_of(setup->config)};
-    governor->liveness_config = (struct liveness_config){.stale_ns = setup->config->stale_ns,
-                                                         .dead_ns = setup->config->dead_ns,
-                                                         .allow_replay = setup->allow_replay};
+    governor->liveness_config =
+        (struct liveness_config){.stale_ns = setup->config->stale_ns,
+                                 .dead_ns = setup->config->dead_ns,
+                                 .allow_replay = setup->allow_replay || setup->recorded};
     liveness_init(&governor->liveness, now_ns);
     journal_open_nowhere(&governor->journal);
-    int err =
-        exemptions_init(&governor->exemptions, setup->fs, setup->allow_replay, error, error_size);
+    int err = setup->recorded ? 0
+                              : exemptions_init(&governor->exemptions, setup->fs,
+                                                setup->allow_replay, error, error_size);
+    governor->exemptions.recorded = setup->recorded;
     if (!err)
         err = open_actuators(governor, error, error_size);
     if (!err)

@@ -11,6 +11,7 @@
 #include "exporter/base/fsroot.h"
 #include "exporter/governor/act/enforcer.h"
 #include "exporter/governor/config/config.h"
+#include "exporter/governor/decide/forecast.h"
 #include "exporter/governor/decide/policies/policy.h"
 #include "exporter/governor/see/liveness.h"
 
@@ -19,6 +20,7 @@ struct governor_setup {
     bool enforce;                /* both keys are there; otherwise it is a dry run */
     bool allow_replay;           /* and containers without a cgroup_id */
     bool look_only;              /* a dry run that puts back nothing either: for --check */
+    bool recorded;               /* what is taken is a recording, of another machine: a dry run */
     const struct fsroot *fs;
     const struct fswrite *write;
     /* Who keeps the journal, with what he has put back; NULL: it is opened, and all is put back. */
@@ -78,6 +80,8 @@ struct governor_state {
     size_t open;
     size_t journal_open; /* claims whose originals are still to be put back */
     const struct enforcer *enforcer;
+    const struct forecast
+        *forecast; /* whoever looks sets it; NULL: nobody adds up what it would bring */
 };
 void governor_look(const struct governor *governor, struct governor_state *out);
 

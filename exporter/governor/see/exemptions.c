@@ -127,6 +127,8 @@ bool exemptions_same_cgroup(const struct exemptions *exemptions,
     struct stat st;
     if (!claim_path_is_safe(container->path))
         return false;
+    if (exemptions->recorded)
+        return true;
     if (!container->cgroup_id)
         return exemptions->allow_replay;
     int n = snprintf(path, sizeof path, "%s%s", exemptions->counted.path, container->path);

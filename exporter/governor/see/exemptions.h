@@ -12,6 +12,7 @@ struct exemptions {
     struct cgroup_hierarchy counted; /* perf_event's, whose inodes the exporter tells */
     uint64_t own_cgroup;             /* the governor's inode there; 0: not known */
     bool allow_replay; /* containers of a recording have no inode to compare, and no names */
+    bool recorded;     /* they are of another machine: nothing here is compared with them */
 };
 
 /* -errno with one line in error: there is no such hierarchy. A replay needs none. */

@@ -210,10 +210,22 @@ static void read_values(struct document *document, struct view_container *out)
 
 static void read_container(struct document *document, struct view_container *out)
 {
-    enum { TEXTS = 4, CGROUP = TEXTS, VALUES };
-    static const char *const names[] = {"container_id", "namespace", "pod", "container",
-                                        "cgroup_id",    "values",    NULL};
-    const char **texts[TEXTS] = {&out->container_id, &out->namespace_, &out->pod, &out->container};
+    enum { TEXTS = 5, NUMBERS = 3, CGROUP = TEXTS + NUMBERS, VALUES };
+    static const char *const names[] = {"container_id",
+                                        "namespace",
+                                        "pod",
+                                        "container",
+                                        "suspicion",
+                                        "cpu_seconds_per_second",
+                                        "caused_latency_seconds",
+                                        "caused_latency_uncertainty_seconds",
+                                        "cgroup_id",
+                                        "values",
+                                        NULL};
+    const char *suspicion = "";
+    const char **texts[TEXTS] = {&out->container_id, &out->namespace_, &out->pod, &out->container,
+                                 &suspicion};
+    double *numbers[NUMBERS] = {&out->cpus, &out->caused_seconds, &out->caused_sd_seconds};
     unsigned seen = 0;
     int i;
     *out = (struct view_container){.container_id = "",
@@ -230,7 +242,10 @@ static void read_container(struct document *document, struct view_container *out
                                    .cycles = NAN,
                                    .reference_cycles = NAN,
                                    .caused_latency_seconds = NAN,
-                                   .caused_wait_seconds = NAN};
+                                   .caused_wait_seconds = NAN,
+                                   .cpus = NAN,
+                                   .caused_seconds = NAN,
+                                   .caused_sd_seconds = NAN};
     for (int j = 0; j < VIEW_MODELS; j++)
         out->losses[j] = (struct view_loss){NAN, NAN, NAN};
     if (!json_scan_enter(&document->scan, JSON_SCAN_OBJECT))
@@ -238,10 +253,14 @@ static void read_container(struct document *document, struct view_container *out
     while ((i = document_member(document, names, &seen)) >= 0)
         if (i < TEXTS)
             *texts[i] = document_text(document);
+        else if (i < CGROUP)
+            *numbers[i - TEXTS] = not_negative(document_number(document));
         else if (i == CGROUP)
             out->cgroup_id = document_whole(document);
         else
             read_values(document, out);
+    if (strcmp(suspicion, "named") != 0)
+        out->caused_seconds = out->caused_sd_seconds = NAN;
 }
 
 static void read_containers(struct reader *reader)

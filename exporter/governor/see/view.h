@@ -38,6 +38,9 @@ struct view_container {
     double memory_reads, llc_reads, cycles, reference_cycles;
     double caused_latency_seconds; /* of all NUMA nodes, over the readings in which it was named */
     double caused_wait_seconds;    /* of the memory reads of others */
+    /* Now; NaN: not known, or it is not named. */
+    double cpus;                              /* that it uses */
+    double caused_seconds, caused_sd_seconds; /* how much longer a read takes because of it */
     struct view_loss losses[VIEW_MODELS];
 };
 

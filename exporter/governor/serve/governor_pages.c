@@ -123,7 +123,7 @@ static void add_text(struct textbuf *out, const char *name, const char *value)
     textbuf_quoted(out, value);
 }
 
-static void add_decision(struct textbuf *out, const struct decision *decision)
+void governor_pages_add_decision(struct textbuf *out, const struct decision *decision)
 {
     textbuf_printf(out, "{\"seq\":%llu,\"tick\":%llu", (unsigned long long)decision->seq,
                    (unsigned long long)decision->tick);
@@ -158,7 +158,7 @@ static void handle_decisions(void *context, const struct http_request *request,
     for (uint64_t i = first; i < pages->n_decisions; i++) {
         if (i > first)
             textbuf_char(&text, ',');
-        add_decision(&text, &pages->decisions[i % DECISIONS]);
+        governor_pages_add_decision(&text, &pages->decisions[i % DECISIONS]);
     }
     pthread_mutex_unlock(&pages->lock);
     textbuf_str(&text, "]}\n");
@@ -359,7 +359,12 @@ void governor_pages_state(struct governor_pages *pages, const struct governor_st
             textbuf_char(out, ',');
         add_calibration(out, &state->calibrations[i]);
     }
-    textbuf_str(out, "]}\n");
+    textbuf_char(out, ']');
+    if (state->forecast) {
+        textbuf_str(out, ",\"would_have\":");
+        forecast_list(state->forecast, out);
+    }
+    textbuf_str(out, "}\n");
     write_advice(&pages->advice, state->advice);
     pthread_mutex_unlock(&pages->lock);
 }

@@ -23,6 +23,9 @@ void governor_pages_free(struct governor_pages *pages);
 /* For http_config, with the pages as its context. */
 const struct http_route *governor_pages_routes(size_t *n);
 
+/* As /api/v1/decisions has it. */
+void governor_pages_add_decision(struct textbuf *out, const struct decision *decision);
+
 /* From the loop's thread. */
 void governor_pages_decision(struct governor_pages *pages, const struct decision *decision);
 /* In each turn of the loop. */

@@ -30,7 +30,9 @@ static void a_whole_document(void **state)
               "\"tick\":{\"number\":812,"
               "\"monotonic_seconds\":4711.25,\"timestamp_seconds\":1.7e9,\"interval_seconds\":1},"
               "\"containers\":[{\"namespace\":\"shop\",\"pod\":\"cart-0\",\"container\":\"cart\","
-              "\"container_id\":\"0a1b\",\"cgroup_id\":857,\"values\":{"
+              "\"container_id\":\"0a1b\",\"cgroup_id\":857,\"suspicion\":\"named\","
+              "\"cpu_seconds_per_second\":1.5,\"caused_latency_seconds\":2.4e-08,"
+              "\"caused_latency_uncertainty_seconds\":3e-09,\"values\":{"
               "\"interference_container_info\":[{\"labels\":{\"id\":\"/kubepods/c\","
               "\"pod_uid\":\"u-1\","
               "\"qos_class\":\"burstable\"},\"value\":1}],"
@@ -47,7 +49,9 @@ static void a_whole_document(void **state)
               "\"model\":\"passive\",\"resource\":\"memory\"},\"value\":2e9}],"
               "\"interference_container_memory_read_latency_seconds\":1.14e-07,"
               "\"interference_container_memory_read_latency_baseline_seconds\":"
-              "[{\"labels\":{\"basis\":\"calm\"},\"value\":8e-08}]}},{}]}",
+              "[{\"labels\":{\"basis\":\"calm\"},\"value\":8e-08}]}},{\"suspicion\":\"suspected\","
+              "\"cpu_seconds_per_second\":null,\"caused_latency_seconds\":2e-08,"
+              "\"caused_latency_uncertainty_seconds\":3e-09}]}",
               &view),
         0);
     assert_string_equal(view.source, "perf");
@@ -72,6 +76,9 @@ static void a_whole_document(void **state)
     assert_true(cart->memory_reads == 3e6 && cart->cycles == 9e9);
     assert_true(cart->caused_wait_seconds == 0.25);
     assert_true(cart->caused_latency_seconds == 3e-8 + 2e-8);
+    assert_true(cart->cpus == 1.5 && cart->caused_seconds == 2.4e-8);
+    assert_true(cart->caused_sd_seconds == 3e-9);
+    assert_true(isnan(bare->cpus) && isnan(bare->caused_seconds) && isnan(bare->caused_sd_seconds));
     const struct view_loss *passive = &cart->losses[VIEW_PASSIVE];
     const struct view_loss *shadow = &cart->losses[VIEW_SHADOW];
     assert_true(passive->observed == 8e9 && passive->memory == 2e9 && passive->cache == 1e9);

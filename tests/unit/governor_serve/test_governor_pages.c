@@ -31,6 +31,7 @@ struct scene {
     struct expose *expose;
     struct governor_pages *pages;
     struct advice advice;
+    struct forecast *forecast; /* NULL: it acts */
     atomic_bool ended;
 };
 
@@ -112,7 +113,8 @@ static void show(struct scene *scene, bool paused)
                                          .advice = &scene->advice,
                                          .paused = paused,
                                          .calibrations = &calibration,
-                                         .n_calibrations = 1};
+                                         .n_calibrations = 1,
+                                         .forecast = scene->forecast};
     governor_pages_state(scene->pages, &state, now());
 }
 
@@ -180,6 +182,11 @@ static void state_and_health(void **state)
     show(scene, false);
     expect(scene, "/-/ready", 503, "not acted on");
     expect(scene, "/api/v1/state", 200, "\"acts_on_exporter\":false,\"why_not\":\"down\"");
+    expect(scene, "/api/v1/state", 200, "\"cpus\":2}]}\n");
+    assert_int_equal(forecast_new(&scene->forecast), 0);
+    show(scene, false);
+    expect(scene, "/api/v1/state", 200, "\"cpus\":2}],\"would_have\":[]}\n");
+    forecast_free(scene->forecast);
 }
 
 static void expect_health(struct scene *scene, bool healthy)
