@@ -13,8 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CONTROL_WAYS = 32 }; /* of a cache, at most */
-
 /* ---- how slow somebody was in a step ---- */
 
 struct control_loss {
@@ -59,40 +57,6 @@ enum control_move control_qos_step(struct control_qos *state, double bound, doub
 
 /* Whose way is taken: who has most, the first of equals, and more than its floor; n: nobody. */
 size_t control_donor(const unsigned *ways, const unsigned *floors, size_t n);
-
-/* ---- peers, of whom none is to be slower than the others ---- */
-
-struct control_peer {
-    uint64_t id; /* of the container, for good */
-    double slowdown, cache_part;
-    unsigned ways, floor;
-};
-
-struct control_pair {
-    uint64_t from, to;
-    double until; /* seconds; barred until then */
-};
-
-enum { CONTROL_BARRED = 16 };
-
-/* Zeroed: nothing tried. */
-struct control_fair {
-    bool trying;
-    unsigned steps; /* since the way was moved */
-    uint64_t from, to;
-    double before; /* the greatest slowdown then */
-    struct control_pair barred[CONTROL_BARRED];
-};
-
-/*
- * A step; true: one way is to go from peers[*from] to peers[*to]. To the most slowed, where it is
- * more than 1.1 and loses at least 30 % of its lost cycles in the cache, from the least slowed that
- * has more than its floor. If the greatest slowdown is not 2 % lower three steps later, the way
- * goes back and the pair is barred for ten minutes. A trial whose peers are gone is over. now:
- * seconds.
- */
-bool control_fair_step(struct control_fair *state, const struct control_peer *peers, size_t n,
-                       double now, size_t *from, size_t *to);
 
 /* ---- memory bandwidth of best-effort work ---- */
 

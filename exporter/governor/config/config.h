@@ -69,20 +69,14 @@ struct threshold_config {
     double futile_seconds;           /* at base, after which it is tried whether that helps */
 };
 
-enum ways_mode {
-    WAYS_BOUND, /* protected containers keep their classes' bounds */
-    WAYS_FAIR   /* nobody of the policy's classes is much slower than the others */
-};
-
 struct ways_config {
     bool enabled;
-    enum ways_mode mode;
     double step_seconds;
     enum view_model model;
 };
 
 enum mba_mode {
-    MBA_BOUND, /* as WAYS_BOUND */
+    MBA_BOUND, /* protected containers keep their classes' bounds */
     MBA_FAIR   /* who is slower gets more of what memory gives */
 };
 

@@ -141,11 +141,10 @@ static void need_bound(struct config_reader *reader, const char *where)
     config_fail(reader, "%s: no protected class has a slowdown_bound", where);
 }
 
-static const char *const slowdown_modes[] = {"bound", "fair", NULL};
-
 static void read_ways(struct config_reader *reader, json_t *policies)
 {
     static const char *const keys[] = {"enabled", "classes", "mode", "step", "model", NULL};
+    static const char *const modes[] = {"bound", NULL};
     static const char where[] = "policies.ways";
     struct ways_config *ways = &reader->config->ways;
     ways->step_seconds = 10;
@@ -153,11 +152,13 @@ static void read_ways(struct config_reader *reader, json_t *policies)
         read_policy(reader, policies, POLICY_WAYS, keys, 1u << KNOB_WAYS, &ways->enabled);
     if (!policy)
         return;
-    ways->mode =
-        (enum ways_mode)config_read_word(reader, policy, where, "mode", slowdown_modes, WAYS_BOUND);
+    const char *mode = json_string_value(json_object_get(policy, "mode"));
+    if (mode && strcmp(mode, "fair") == 0)
+        config_fail(reader, "%s.mode: there is no \"fair\" any more: it helped nobody", where);
+    (void)config_read_word(reader, policy, where, "mode", modes, 0);
     config_read_duration(reader, policy, where, "step", 0.001, 3600, &ways->step_seconds);
     ways->model = read_model(reader, policy, where);
-    if (ways->enabled && ways->mode == WAYS_BOUND)
+    if (ways->enabled)
         need_bound(reader, where);
 }
 
@@ -165,6 +166,7 @@ static void read_mba(struct config_reader *reader, json_t *policies)
 {
     static const char *const keys[] = {"enabled", "classes",       "mode", "step",
                                        "model",   "culprit_share", NULL};
+    static const char *const modes[] = {"bound", "fair", NULL};
     static const char where[] = "policies.mba";
     struct mba_config *mba = &reader->config->mba;
     mba->step_seconds = 10;
@@ -172,8 +174,7 @@ static void read_mba(struct config_reader *reader, json_t *policies)
     json_t *policy = read_policy(reader, policies, POLICY_MBA, keys, 1u << KNOB_MBA, &mba->enabled);
     if (!policy)
         return;
-    mba->mode =
-        (enum mba_mode)config_read_word(reader, policy, where, "mode", slowdown_modes, MBA_BOUND);
+    mba->mode = (enum mba_mode)config_read_word(reader, policy, where, "mode", modes, MBA_BOUND);
     config_read_duration(reader, policy, where, "step", 0.001, 3600, &mba->step_seconds);
     config_read_number(reader, policy, where, "culprit_share", 0, 1, &mba->culprit_share);
     mba->model = read_model(reader, policy, where);

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collectors/formulas/control_feedback.h"
+enum { CONTROL_WAYS = 32 }; /* of a cache, at most */
 
 /* ---- how slow it would be ---- */
 

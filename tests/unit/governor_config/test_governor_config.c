@@ -90,11 +90,10 @@ static void policies_by_slowdown(void **state)
         "\"container\":\"*\"}]},{\"name\":\"batch\",\"role\":\"best_effort\",\"match\":[{"
         "\"namespace\":\"*\",\"pod\":\"*\",\"container\":\"*\"}],\"llc\":{\"floor_ways\":3},"
         "\"mba\":{\"floor_percent\":30}}],\"policies\":{\"ways\":{\"classes\":[\"batch\"],"
-        "\"mode\":\"fair\",\"step\":\"5s\",\"model\":\"shadow\"},\"mba\":{\"enabled\":false,"
+        "\"mode\":\"bound\",\"step\":\"5s\",\"model\":\"shadow\"},\"mba\":{\"enabled\":false,"
         "\"culprit_share\":0.2}}}");
     assert_true(config->classes[0].slowdown_bound == 1.5);
     assert_true(config->ways.enabled && !config->mba.enabled);
-    assert_int_equal(config->ways.mode, WAYS_FAIR);
     assert_int_equal(config->ways.model, VIEW_SHADOW);
     assert_true(config->ways.step_seconds == 5 && config->mba.step_seconds == 10);
     assert_true(config->mba.culprit_share == 0.2);
@@ -276,7 +275,11 @@ static void what_is_wrong_is_refused(void **state)
         {WITH("\"policies\":{\"mba\":{\"classes\":[\"batch\"]}}"),
          "policies.mba: no protected class has a slowdown_bound"},
         {WITH("\"policies\":{\"ways\":{\"classes\":[\"batch\"],\"mode\":\"qos\"}}"),
-         "policies.ways.mode: must be \"bound\" or \"fair\""},
+         "policies.ways.mode: must be \"bound\""},
+        {WITH("\"policies\":{\"ways\":{\"classes\":[\"batch\"],\"mode\":\"fair\"}}"),
+         "policies.ways.mode: there is no \"fair\" any more"},
+        {WITH("\"policies\":{\"mba\":{\"classes\":[\"batch\"],\"mode\":\"qos\"}}"),
+         "policies.mba.mode: must be \"bound\" or \"fair\""},
         {WITH("\"policies\":{\"ways\":{\"classes\":[\"batch\"],\"culprit_share\":1}}"),
          "policies.ways: unknown key"},
         {WITH("\"policies\":{\"epochs\":{\"classes\":[\"batch\"],\"share\":0.03}}"),

@@ -68,101 +68,6 @@ static void who_has_most_gives(void **context)
     assert_int_equal(control_donor(NULL, NULL, 0), 0);
 }
 
-/* ---- peers ---- */
-
-struct world {
-    struct control_fair state;
-    struct control_peer peers[3];
-    double now;
-    size_t from, to;
-};
-
-static struct world new_world(void)
-{
-    return (struct world){.peers = {{1, 1.05, 0.5, 4, 2}, {2, 1.2, 0.5, 4, 2}, {3, 2, 0.5, 4, 2}},
-                          .now = 1000};
-}
-
-static bool step(struct world *w)
-{
-    w->now += 10;
-    return control_fair_step(&w->state, w->peers, 3, w->now, &w->from, &w->to);
-}
-
-/* The way moves. */
-static void obey(struct world *w)
-{
-    w->peers[w->from].ways--;
-    w->peers[w->to].ways++;
-}
-
-static void expect_move(struct world *w, size_t from, size_t to)
-{
-    assert_true(step(w));
-    assert_true(w->from == from && w->to == to);
-    obey(w);
-}
-
-static void a_way_that_helps_stays(void **context)
-{
-    (void)context;
-    struct world w = new_world();
-    expect_move(&w, 0, 2);
-    w.peers[2].slowdown = 1.96;
-    for (int i = 0; i < 3; i++)
-        assert_false(step(&w));
-    expect_move(&w, 0, 2);
-    w.peers[2].slowdown = 1.9;
-    for (int i = 0; i < 3; i++)
-        assert_false(step(&w));
-    expect_move(&w, 1, 2); /* the first is at its floor */
-}
-
-static void a_way_that_does_not_goes_back(void **context)
-{
-    (void)context;
-    struct world w = new_world();
-    expect_move(&w, 0, 2);
-    w.peers[2].slowdown = 1.97;
-    assert_false(step(&w));
-    assert_false(step(&w));
-    expect_move(&w, 2, 0);
-    double barred = w.now;
-    expect_move(&w, 1, 2); /* the first is barred */
-    assert_false(step(&w));
-    assert_false(step(&w));
-    expect_move(&w, 2, 1);
-    while (w.now + 10 < barred + 600)
-        assert_false(step(&w));
-    expect_move(&w, 0, 2);
-}
-
-static void nobody_gains_who_is_not_slowed_by_the_cache(void **context)
-{
-    (void)context;
-    struct world w = new_world();
-    w.peers[2].cache_part = 0.29;
-    assert_false(step(&w));
-    w.peers[2].cache_part = NAN;
-    assert_false(step(&w));
-    w.peers[2].slowdown = NAN;
-    expect_move(&w, 0, 1);
-    w = new_world();
-    w.peers[1].slowdown = w.peers[2].slowdown = 1.1;
-    assert_false(step(&w));
-    assert_false(control_fair_step(&w.state, NULL, 0, 0, &w.from, &w.to));
-}
-
-static void a_trial_ends_with_its_peers(void **context)
-{
-    (void)context;
-    struct world w = new_world();
-    expect_move(&w, 0, 2);
-    w.peers[0].id = 4;
-    assert_false(step(&w));
-    expect_move(&w, 0, 2); /* a new trial */
-}
-
 /* ---- bandwidth ---- */
 
 static void bandwidth_by_feedback(void **context)
@@ -191,10 +96,6 @@ int main(void)
         cmocka_unit_test(what_is_lost),
         cmocka_unit_test(a_bound_is_kept_by_single_ways),
         cmocka_unit_test(who_has_most_gives),
-        cmocka_unit_test(a_way_that_helps_stays),
-        cmocka_unit_test(a_way_that_does_not_goes_back),
-        cmocka_unit_test(nobody_gains_who_is_not_slowed_by_the_cache),
-        cmocka_unit_test(a_trial_ends_with_its_peers),
         cmocka_unit_test(bandwidth_by_feedback),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

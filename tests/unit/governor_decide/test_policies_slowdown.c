@@ -260,12 +260,6 @@ static void after(struct scene *scene, unsigned n, enum knob knob, double one, d
     expect(scene, knob, one, two, three);
 }
 
-static void expect_at(const struct scene *scene, unsigned one, unsigned two)
-{
-    assert_int_equal(holding_of(scene, KNOB_WAYS, "/3")->claim.at, one);
-    assert_int_equal(holding_of(scene, KNOB_WAYS, "/4")->claim.at, two);
-}
-
 static struct policy_counts counts_of(const struct scene *scene)
 {
     struct policy_counts counts = {0};
@@ -291,12 +285,6 @@ static size_t said(FILE *file, char *text, size_t size)
     for (size_t i = 0; i < len; i++)
         lines += text[i] == '\n';
     return lines;
-}
-
-static size_t lines_of(FILE *file)
-{
-    char text[2048];
-    return said(file, text, sizeof text);
 }
 
 static void expect_said_once(FILE *file, const char *words)
@@ -399,101 +387,6 @@ static void a_counter_that_begins_anew_is_no_reading(void **state)
     scene->containers[0].losses[VIEW_PASSIVE] = (struct view_loss){0};
     after(scene, 3, KNOB_WAYS, 8, 8, 0);
     after(scene, 1, KNOB_WAYS, 7, 7, 0);
-}
-
-#define FAIR "\"ways\":{\"classes\":[\"batch\"],\"mode\":\"fair\"}"
-
-static void fair_ways_move_one_at_a_time_and_back(void **state)
-{
-    struct scene *scene = started(state, FAIR);
-    scene->slowdowns[2] = 1.05;
-    scene->slowdowns[3] = 2;
-    run(scene, 1);
-    expect(scene, KNOB_WAYS, 4, 4, 0);
-    expect_at(scene, 0, 4);
-    after(scene, 1, KNOB_WAYS, 3, 5, 0);
-    expect_at(scene, 0, 3);
-    scene->slowdowns[3] = 1.9; /* it helps */
-    after(scene, 3, KNOB_WAYS, 3, 5, 0);
-    after(scene, 1, KNOB_WAYS, 2, 6, 0);
-    after(scene, 2, KNOB_WAYS, 2, 6, 0);
-    steps(scene, 1); /* it does not, and the pair is barred */
-    expect(scene, KNOB_WAYS, 3, 5, 0);
-    expect_at(scene, 0, 3);
-    after(scene, 50, KNOB_WAYS, 3, 5, 0);
-}
-
-static void who_goes_leaves_its_ways_to_all(void **state)
-{
-    struct scene *scene =
-        started(state, "\"ways\":{\"classes\":[\"batch\",\"other\"],\"mode\":\"fair\"}");
-    run(scene, 1);
-    expect(scene, KNOB_WAYS, 3, 3, 2);
-    assert_int_equal(holding_of(scene, KNOB_WAYS, "/5")->claim.at, 6);
-    scene->gone[4] = true;
-    run(scene, 1);
-    expect(scene, KNOB_WAYS, 4, 4, 0);
-    scene->gone[3] = true; /* nobody to share with */
-    run(scene, 1);
-    assert_int_equal(enforcer_open(scene->enforcer), 0);
-}
-
-/* A way goes from the first to the last: the one between has as many as before, and others. */
-static void who_is_between_moves_along(void **state)
-{
-    struct scene *scene =
-        started(state, "\"ways\":{\"classes\":[\"batch\",\"other\"],\"mode\":\"fair\"}");
-    scene->slowdowns[3] = 1.05;
-    scene->slowdowns[4] = 2;
-    run(scene, 1);
-    expect(scene, KNOB_WAYS, 3, 3, 2);
-    expect_at(scene, 0, 3);
-    after(scene, 1, KNOB_WAYS, 2, 3, 3);
-    expect_at(scene, 0, 2);
-    const struct enforcer_counts *counts = enforcer_counts(scene->enforcer);
-    assert_int_equal(counts->decisions[POLICY_WAYS][ACTION_SET][OUTCOME_DRY_RUN], 1);
-}
-
-static void more_than_there_are_ways_share_all(void **state)
-{
-    struct scene *scene = *state;
-    FILE *file = log_to_file(scene);
-    scene->knobs.ways = 3; /* two need two each */
-    start(scene, FAIR);
-    scene->slowdowns[2] = 3;
-    run(scene, 1);
-    steps(scene, 5);
-    assert_int_equal(scene->changes, 0);
-    assert_false(policies_active(&scene->policies, POLICY_WAYS));
-    expect_said_once(file, "2 containers are to have ways of their own, 4 at the least, and there "
-                           "are 3");
-    scene->gone[3] = true; /* nobody to share with is no obstacle */
-    run(scene, 1);
-    scene->gone[3] = false;
-    run(scene, 1); /* and so it is told again */
-    assert_int_equal(lines_of(file), 2);
-    fclose(file);
-}
-
-/* They had ways of their own, and have all of them again as soon as one more has come. */
-static void who_comes_too_many_ends_the_sharing(void **state)
-{
-    struct scene *scene = *state;
-    scene->knobs.ways = 4;
-    scene->gone[4] = true;
-    start(scene, "\"ways\":{\"classes\":[\"batch\",\"other\"],\"mode\":\"fair\"}");
-    run(scene, 1);
-    expect(scene, KNOB_WAYS, 2, 2, 0);
-    FILE *file = log_to_file(scene);
-    scene->gone[4] = false;
-    run(scene, 1);
-    assert_int_equal(enforcer_open(scene->enforcer), 0);
-    assert_false(policies_active(&scene->policies, POLICY_WAYS));
-    assert_int_equal(lines_of(file), 1);
-    scene->gone[4] = true;
-    run(scene, 1);
-    assert_true(policies_active(&scene->policies, POLICY_WAYS));
-    fclose(file);
 }
 
 static void of_too_many_some_are_not_heard(void **state)
@@ -1028,11 +921,6 @@ int main(void)
         TEST(without_a_slowdown_nothing_is_held),
         TEST(who_falls_silent_is_idle_later),
         TEST(a_counter_that_begins_anew_is_no_reading),
-        TEST(fair_ways_move_one_at_a_time_and_back),
-        TEST(who_goes_leaves_its_ways_to_all),
-        TEST(who_is_between_moves_along),
-        TEST(more_than_there_are_ways_share_all),
-        TEST(who_comes_too_many_ends_the_sharing),
         TEST(of_too_many_some_are_not_heard),
         TEST(who_reads_gets_less_bandwidth),
         TEST(ten_points_a_step_whatever_the_machine_has),
