@@ -123,7 +123,8 @@ int attribution_begin(struct attribution_domain *d, double latency_ns)
         return -EINVAL;
     double y = log(latency_ns);
     if (d->readings == 0) {
-        d->level = d->present = y;
+        d->level = y;
+        d->present = d->present != 0 ? d->present : y; /* it may be known from before */
         d->noise = first_sd * first_sd;
     }
     d->readings++;

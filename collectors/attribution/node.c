@@ -54,6 +54,8 @@ static void calm_keep_all(struct attribution_node *node, struct state_fields *fi
 {
     hour_percentile_keep(&node->hour, fields);
     state_double(fields, &node->calm_kept_ns, 0, ATTRIBUTION_LATENCY_MAX_NS);
+    state_double(fields, &node->domain.present, log(ATTRIBUTION_LATENCY_MIN_NS),
+                 log(ATTRIBUTION_LATENCY_MAX_NS));
 }
 
 /* Who starts again beside a hog would take that latency for calm, and see no excess. Who causes it
@@ -65,7 +67,7 @@ static void restore(struct attribution_node *node, struct state *state)
         calm_keep_all(node, &fields);
         if (!state_fits(&fields)) {
             node->hour = (struct hour_percentile){0};
-            node->calm_kept_ns = 0;
+            node->calm_kept_ns = node->domain.present = 0;
         }
     }
     if (!state_claim(state, owner, key_of(node, ledger_entry(node)).text, &fields))
@@ -161,11 +163,11 @@ int attribution_node_new(int number, bool traffic, const struct attribution_fami
     node->total.all = node->total.host = NAN;
     node->past = state;
     ledger_init(&node->ledger, traffic ? least_jump_traffic : least_jump_cpus, !traffic);
-    restore(node, state);
     struct attribution_config config = attribution_config_cpu_time();
     if (traffic)
         config.growth = 0; /* it does not grow by waiting */
     int err = attribution_init(&node->domain, &config);
+    restore(node, state);
     if (!err)
         err = ledger_reserve(&node->ledger, LEDGER_FIRST);
     if (!err && traffic)

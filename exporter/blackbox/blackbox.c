@@ -4,12 +4,14 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,24 +21,34 @@
 #include "exporter/blackbox/scribe.h"
 #include "exporter/service/channel.h"
 #include "exporter/service/descriptors.h"
+#include "exporter/service/privileges.h"
 
 /* Containers that came and went while there was no room: more than that, and it is over. */
 enum { EVENTS_BYTES = 4 << 20 };
+/* Scribes that may be killed; how long each waits for a directory that an earlier exporter's scribe
+ * is leaving, and a new scribe after the one before. */
+enum { STARTS_MAX = 10, LEAVE_MS = 3000, PAUSE_MS = 1000 };
+static const uint64_t learned_ns = UINT64_C(120000000000);
 
 struct blackbox {
     struct blackbox_config config;
-    pid_t scribe;
+    pid_t keeper;
     int channel, wake;
+    int directory; /* locked; not the reader's */
     struct chute *chute;
     struct recorder_sink sink;
     struct textbuf start, head, events, lines; /* of the message; events stay until they are sent */
     bool started, lost, opens;
-    uint64_t mono_ns;
+    uint64_t mono_ns, learned_ns; /* of the tick; what was told last; 0: never */
+    bool forgot;
     struct incidents incidents;
     atomic_bool asked;
 
     pthread_mutex_t lock; /* guards what follows */
     struct blackbox_report report;
+    struct {
+        uint64_t written, failed, removed;
+    } earlier; /* what scribes did that were killed */
     uint64_t dropped;
     bool active;
 };
@@ -52,27 +64,56 @@ const char *blackbox_why_name(enum blackbox_why why)
 
 /* ---- the fork ---- */
 
-static int run_scribe(const struct blackbox *blackbox, pid_t reader, int channel)
+/* Returns the status of the process that it is: of the keeper, or of a scribe. */
+static int run_keeper(const struct blackbox *blackbox, int channel)
 {
-    int keep[] = {channel, blackbox->wake};
-    /* What the reader holds is not the scribe's, and would stay open behind its back. */
-    descriptors_close_all_but(keep, sizeof keep / sizeof *keep);
-    const struct scribe_config config = {.reader = reader,
-                                         .channel = channel,
-                                         .wake = blackbox->wake,
-                                         .chute = blackbox->chute,
-                                         .blackbox = &blackbox->config};
-    return scribe_run(&config);
+    struct scribe_config config = {.channel = channel,
+                                   .wake = blackbox->wake,
+                                   .directory = blackbox->directory,
+                                   .chute = blackbox->chute,
+                                   .blackbox = &blackbox->config};
+    int keep[] = {channel, config.wake, config.directory}, status = 0;
+    /* What the reader holds is not theirs, and would stay open behind its back. */
+    descriptors_close_all_but(keep, 3);
+    (void)privileges_drop(NULL, 0);
+    struct pollfd end = {.fd = channel, .events = POLLRDHUP};
+    while (config.starts < STARTS_MAX && (config.starts == 0 || poll(&end, 1, PAUSE_MS) == 0)) {
+        config.starts++;
+        pid_t scribe = fork();
+        if (scribe == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            return scribe_run(&config);
+        }
+        if (scribe < 0 || waitpid(scribe, &status, 0) < 0 || WIFEXITED(status))
+            break;
+        log_error(config.blackbox->log, "blackbox", "its process was killed by signal %d",
+                  WTERMSIG(status));
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
 }
 
-static int check_directory(const char *directory, char *error, size_t error_size)
+/* Two that wrote there would each remove the other's files. */
+static int take_directory(struct blackbox *blackbox, char *error, size_t error_size)
 {
-    struct stat st;
-    if (stat(directory, &st) == 0 && S_ISDIR(st.st_mode) && access(directory, W_OK | X_OK) == 0)
-        return 0;
-    snprintf(error, error_size, "--blackbox.directory: %s is not a directory that can be written",
-             directory);
-    return -EINVAL;
+    const char *directory = blackbox->config.directory;
+    blackbox->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (blackbox->directory < 0 || access(directory, W_OK | X_OK) != 0) {
+        snprintf(error, error_size,
+                 "--blackbox.directory: %s is not a directory that can be written", directory);
+        return -EINVAL;
+    }
+    for (int ms = 0; flock(blackbox->directory, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+         ms += 50) {
+        if (ms >= LEAVE_MS) {
+            snprintf(error, error_size,
+                     "--blackbox.directory: another exporter writes its files to %s: give each its "
+                     "own directory",
+                     directory);
+            return -EINVAL;
+        }
+        poll(NULL, 0, 50);
+    }
+    return 0;
 }
 
 static void discard(struct blackbox *blackbox)
@@ -81,6 +122,8 @@ static void discard(struct blackbox *blackbox)
         close(blackbox->channel);
     if (blackbox->wake >= 0)
         close(blackbox->wake);
+    if (blackbox->directory >= 0)
+        close(blackbox->directory);
     chute_free(blackbox->chute);
     textbuf_release(&blackbox->start);
     textbuf_release(&blackbox->head);
@@ -93,14 +136,17 @@ static void discard(struct blackbox *blackbox)
 int blackbox_fork(const struct blackbox_config *config, struct blackbox **out, int *status,
                   char *error, size_t error_size)
 {
-    const pid_t reader = getpid();
     int ends[2] = {-1, -1};
-    int err = check_directory(config->directory, error, error_size);
-    struct blackbox *blackbox = err ? NULL : calloc(1, sizeof *blackbox);
+    struct blackbox *blackbox = calloc(1, sizeof *blackbox);
     if (!blackbox)
-        return err ? err : -ENOMEM;
-    *blackbox = (struct blackbox){.config = *config, .channel = -1, .active = true};
+        return -ENOMEM;
+    *blackbox = (struct blackbox){.config = *config, .channel = -1, .wake = -1, .active = true};
     pthread_mutex_init(&blackbox->lock, NULL);
+    int err = take_directory(blackbox, error, error_size);
+    if (err) {
+        discard(blackbox);
+        return err;
+    }
     blackbox->chute = chute_new(BLACKBOX_CHUTE_BYTES);
     blackbox->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     err = !blackbox->chute ? -ENOMEM : blackbox->wake < 0 ? -errno : channel_open(ends);
@@ -108,13 +154,15 @@ int blackbox_fork(const struct blackbox_config *config, struct blackbox **out, i
     if (!err && pid < 0)
         err = -errno;
     if (pid == 0) {
-        *status = run_scribe(blackbox, reader, ends[1]);
+        *status = run_keeper(blackbox, ends[1]);
         return 1;
     }
     if (ends[1] >= 0)
         close(ends[1]);
+    close(blackbox->directory);
+    blackbox->directory = -1;
     blackbox->channel = ends[0];
-    blackbox->scribe = pid;
+    blackbox->keeper = pid;
     if (err) {
         snprintf(error, error_size, "cannot start the black box: %s", strerror(-err));
         discard(blackbox);
@@ -130,7 +178,7 @@ void blackbox_free(struct blackbox *blackbox)
         return;
     close(blackbox->channel);
     blackbox->channel = -1;
-    for (int i = 0; i < 400 && waitpid(blackbox->scribe, NULL, WNOHANG) == 0; i++)
+    for (int i = 0; i < 400 && waitpid(blackbox->keeper, NULL, WNOHANG) == 0; i++)
         poll(NULL, 0, 5);
     discard(blackbox);
 }
@@ -193,7 +241,16 @@ static void hear(struct blackbox *blackbox)
     while ((got = channel_receive(blackbox->channel, 0, &report, sizeof report, NULL, &no_fds)) >=
            (int)offsetof(struct blackbox_report, files)) {
         pthread_mutex_lock(&blackbox->lock);
+        if (report.starts > 1 && report.starts != blackbox->report.starts) {
+            blackbox->earlier.written = blackbox->report.written;
+            blackbox->earlier.failed = blackbox->report.failed;
+            blackbox->earlier.removed = blackbox->report.removed;
+            blackbox->forgot = true;
+        }
         memcpy(&blackbox->report, &report, (size_t)got);
+        blackbox->report.written += blackbox->earlier.written;
+        blackbox->report.failed += blackbox->earlier.failed;
+        blackbox->report.removed += blackbox->earlier.removed;
         end_texts(&blackbox->report);
         pthread_mutex_unlock(&blackbox->lock);
     }
@@ -237,16 +294,22 @@ static void take_asked(struct blackbox *blackbox)
     blackbox_mark(blackbox, BLACKBOX_ASKED, "");
 }
 
+static bool send_start(struct blackbox *blackbox)
+{
+    const struct textbuf *const start[] = {&blackbox->start};
+    if (!blackbox->started)
+        blackbox->started = chute_put(blackbox->chute, start, 1);
+    return blackbox->started;
+}
+
 static void flush(void *context)
 {
     struct blackbox *blackbox = context;
-    const struct textbuf *const start[] = {&blackbox->start};
     const uint64_t one = 1;
-    if (!blackbox->started)
-        blackbox->started = chute_put(blackbox->chute, start, 1);
+    bool started = send_start(blackbox);
     take_asked(blackbox);
     begin_message(blackbox);
-    if (blackbox->started && send_tick(blackbox)) {
+    if (started && send_tick(blackbox)) {
         textbuf_clear(&blackbox->events);
         blackbox->opens = false;
     } else {
@@ -275,6 +338,32 @@ void blackbox_begin(struct blackbox *blackbox, const struct machine *machine, ui
 const struct recorder_sink *blackbox_sink(struct blackbox *blackbox)
 {
     return &blackbox->sink;
+}
+
+bool blackbox_wants_learned(const struct blackbox *blackbox, uint64_t now_ns)
+{
+    return !blackbox->lost &&
+           (blackbox->learned_ns == 0 || now_ns - blackbox->learned_ns >= learned_ns);
+}
+
+void blackbox_learned(struct blackbox *blackbox, const uint8_t *bytes, size_t len, uint64_t now_ns)
+{
+    const struct textbuf kind = {.data = (char[]){SCRIBE_LEARNED}, .len = 1};
+    const struct textbuf rest = {.data = (char *)(uintptr_t)bytes, .len = len};
+    const struct textbuf *const parts[] = {&kind, &rest};
+    blackbox->learned_ns = now_ns;
+    if (!send_start(blackbox) || !chute_put(blackbox->chute, parts, 2))
+        log_debug(blackbox->config.log, "blackbox", "no room for what was learned");
+}
+
+bool blackbox_forgot(struct blackbox *blackbox)
+{
+    bool forgot = blackbox->forgot;
+    if (forgot) {
+        blackbox->forgot = blackbox->started = false;
+        textbuf_clear(&blackbox->events);
+    }
+    return forgot;
 }
 
 bool blackbox_is(struct blackbox *blackbox, enum blackbox_why why, uint64_t who, uint64_t id)

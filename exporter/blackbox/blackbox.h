@@ -3,8 +3,9 @@
  * begins.
  *
  *   reader   the exporter: packs each tick's lines into shared memory (chute.h), and never waits
- *   scribe   its child: holds them (ring.h), writes files into one directory, which is all that it
- *            may change, and says which there are
+ *   keeper   its child: starts the scribe, and another one in place of one that was killed
+ *   scribe   holds the lines (ring.h), writes files into one directory, which is all that it may
+ *            change, and says which there are
  *
  * What finds no room in the shared memory, because the disk or the scribe is slow, is dropped and
  * counted. Loop thread only, but where it says otherwise.
@@ -50,6 +51,7 @@ const char *blackbox_why_name(enum blackbox_why why);
 
 struct blackbox_report {
     uint64_t ring_bytes, ring_ticks, ring_span_ns;
+    unsigned starts;   /* of scribes: 1, and one more for each that was killed */
     uint64_t written;  /* files, since the start */
     uint64_t failed;   /* files that could not be written, or not to their end */
     uint64_t removed;  /* files, to make room */
@@ -60,9 +62,9 @@ struct blackbox_report {
 
 struct blackbox;
 
-/* Forks the scribe; for main, before there are threads, as the user whose files they are. Returns 0
- * in the reader, 1 in the scribe, which has done its work then, and ends with *status. -errno:
- * -EINVAL for a directory that is none, with the message in error. */
+/* Forks keeper and scribe; for main, before there are threads, as the user whose files they are.
+ * Returns 0 in the reader, 1 in the others, which have done their work then, and end with *status.
+ * -errno: -EINVAL for a directory that is none, or another one's, with the message in error. */
 int blackbox_fork(const struct blackbox_config *config, struct blackbox **out, int *status,
                   char *error, size_t error_size);
 /* The scribe completes its file, and is waited for, two seconds at most. Accepts NULL. */
@@ -71,6 +73,14 @@ void blackbox_free(struct blackbox *blackbox);
 /* The recording's header; then whom a recorder gives its lines (recorder_tee()). */
 void blackbox_begin(struct blackbox *blackbox, const struct machine *machine, uint64_t interval_ns);
 const struct recorder_sink *blackbox_sink(struct blackbox *blackbox);
+
+/* Between ticks: whether it is time to tell what collectors know, and that, as a block of bytes. What
+ * finds no room is left out. */
+bool blackbox_wants_learned(const struct blackbox *blackbox, uint64_t now_ns);
+void blackbox_learned(struct blackbox *blackbox, const uint8_t *bytes, size_t len, uint64_t now_ns);
+/* Whether a scribe has begun that knows nothing, to be asked before each tick: true once, and then it
+ * is to be told what collectors know, each container, and each reading of the next tick. */
+bool blackbox_forgot(struct blackbox *blackbox);
 
 /* Within a tick: what is so now, of whom, told apart by both numbers. Whether it begins: then it is
  * to be marked. */

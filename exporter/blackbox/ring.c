@@ -74,6 +74,11 @@ static struct row *row_of(struct ring *ring, const struct recording_read *read)
         !(row = calloc(1, row_bytes(read->group))))
         return row;
     strncpy(row->key, read->key, sizeof row->key - 1);
+    if (ring->resumes && !ring_is_level(read->group)) {
+        row->enabled_ns = read->enabled_ns;
+        row->running_ns = read->running_ns;
+        memcpy(row->values, read->values, group_descs[read->group].n * sizeof *row->values);
+    }
     row->group = read->group;
     row->cpu = read->cpu;
     row->number = ++ring->numbers;
@@ -164,6 +169,7 @@ static void settle_gone(struct ring *ring)
 static void free_chunk(struct ring_chunk *chunk)
 {
     textbuf_release(&chunk->bytes);
+    textbuf_release(&chunk->learned.packed);
     free(chunk);
 }
 
@@ -190,6 +196,7 @@ void ring_free(struct ring *ring)
     hash_table_release(&ring->rows);
     hash_table_release(&ring->containers);
     textbuf_release(&ring->start);
+    textbuf_release(&ring->learned.packed);
     libdeflate_free_compressor(ring->compressor);
     free(ring->gone);
     free(ring);
@@ -205,20 +212,29 @@ static void shrink(struct textbuf *bytes)
     bytes->cap = bytes->len + 1;
 }
 
-static void compress(struct ring *ring, struct ring_chunk *chunk)
+/* Empty: it would not become smaller. */
+static struct textbuf deflated(struct ring *ring, const void *bytes, size_t len)
 {
     struct textbuf packed = TEXTBUF_INIT;
-    chunk->len = chunk->bytes.len;
-    if (textbuf_reserve(&packed, chunk->len) == 0)
-        packed.len = libdeflate_deflate_compress(ring->compressor, chunk->bytes.data, chunk->len,
-                                                 packed.data, packed.cap);
-    if (packed.len == 0) { /* it would not become smaller */
+    if (textbuf_reserve(&packed, len) == 0)
+        packed.len =
+            libdeflate_deflate_compress(ring->compressor, bytes, len, packed.data, packed.cap);
+    if (packed.len == 0)
         textbuf_release(&packed);
+    else
+        shrink(&packed);
+    return packed;
+}
+
+static void compress(struct ring *ring, struct ring_chunk *chunk)
+{
+    chunk->len = chunk->bytes.len;
+    struct textbuf packed = deflated(ring, chunk->bytes.data, chunk->len);
+    if (packed.len == 0) {
         shrink(&chunk->bytes);
         return;
     }
     textbuf_release(&chunk->bytes);
-    shrink(&packed);
     chunk->bytes = packed;
     chunk->packed_len = packed.len;
 }
@@ -263,6 +279,8 @@ static int begin_chunk(struct ring *ring)
         return -ENOMEM;
     chunk->serial = ++ring->serials;
     chunk->before_mono_ns = ring->last_mono_ns;
+    chunk->learned = ring->learned;
+    ring->learned = (struct ring_learned){.len = 0};
     if (ring->newest)
         compress(ring, ring->newest);
     *(ring->newest ? &ring->newest->next : &ring->oldest) = chunk;
@@ -275,7 +293,7 @@ void ring_figures(const struct ring *ring, struct ring_figures *out)
 {
     *out = (struct ring_figures){.bytes = ring->known_bytes + ring->start.cap};
     for (const struct ring_chunk *chunk = ring->oldest; chunk; chunk = chunk->next) {
-        out->bytes += sizeof *chunk + chunk->bytes.cap;
+        out->bytes += sizeof *chunk + chunk->bytes.cap + chunk->learned.packed.cap;
         out->ticks += chunk->ticks;
         if (out->begin_mono_ns == 0)
             out->begin_mono_ns = chunk->begin_mono_ns;
@@ -285,16 +303,25 @@ void ring_figures(const struct ring *ring, struct ring_figures *out)
     out->bytes += (ring->rows.cap + ring->containers.cap) * sizeof(struct hash_slot);
 }
 
+/* Where a recording may begin without the oldest chunk; NULL: nowhere. */
+static const struct ring_chunk *next_begin(const struct ring *ring)
+{
+    const struct ring_chunk *next = ring->oldest->next;
+    while (next && next->learned.len == 0)
+        next = next->next;
+    return next ? next : ring->oldest->next;
+}
+
 static void drop_old(struct ring *ring, uint64_t now_ns)
 {
+    const struct ring_chunk *next;
     struct ring_figures now;
-    while (ring->oldest != ring->newest &&
-           now_ns - ring->oldest->next->begin_mono_ns >= ring->limits.span_ns)
-        drop_oldest(ring);
     for (ring_figures(ring, &now);
-         now.bytes > ring->limits.max_bytes && ring->oldest != ring->newest;
+         (next = next_begin(ring)) && (now_ns - next->begin_mono_ns >= ring->limits.span_ns ||
+                                       now.bytes > ring->limits.max_bytes);
          ring_figures(ring, &now))
-        drop_oldest(ring);
+        while (ring->oldest != next)
+            drop_oldest(ring);
 }
 
 /* ---- lines ---- */
@@ -304,7 +331,8 @@ static void take_tick(struct ring *ring, const struct recording_line *line)
     uint64_t now_ns = line->tick.mono_ns;
     struct ring_chunk *chunk = ring->newest;
     settle_gone(ring);
-    if ((!chunk || now_ns - chunk->begin_mono_ns >= chunk_ns || chunk->bytes.len >= CHUNK_BYTES) &&
+    if ((!chunk || ring->learned.len > 0 || now_ns - chunk->begin_mono_ns >= chunk_ns ||
+         chunk->bytes.len >= CHUNK_BYTES) &&
         begin_chunk(ring) != 0)
         return;
     chunk = ring->newest;
@@ -374,7 +402,7 @@ void ring_flush(struct ring *ring)
     struct ring_chunk *chunk = ring->newest;
     if (!ring->within_tick)
         return;
-    ring->within_tick = false;
+    ring->within_tick = ring->resumes = false;
     textbuf_char(&chunk->bytes, RING_FLUSH);
     if (textbuf_finish(&chunk->bytes)) {
         while (ring->oldest)
@@ -384,6 +412,18 @@ void ring_flush(struct ring *ring)
     chunk->whole = chunk->len = chunk->bytes.len;
     chunk->end_mono_ns = ring->last_mono_ns;
     chunk->ticks++;
+}
+
+void ring_learn(struct ring *ring, const uint8_t *bytes, size_t len)
+{
+    textbuf_release(&ring->learned.packed);
+    ring->learned.packed = deflated(ring, bytes, len);
+    ring->learned.len = ring->learned.packed.len > 0 ? len : 0;
+}
+
+void ring_resume(struct ring *ring)
+{
+    ring->resumes = true;
 }
 
 const struct recording_line *ring_header(const struct ring *ring)

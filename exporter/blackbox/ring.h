@@ -2,9 +2,10 @@
  * The last minutes of what was read, in memory: of each reading what it grew by, in chunks of a
  * minute that can be read by themselves, the older ones compressed. The oldest go.
  *
- * What is taken out again is a recording that begins where the oldest chunk does. Its totals begin
- * there, too, as if everything had been opened then, so that every window in it is the one that was
- * live; levels (pages, bounds) are as they were. One thread.
+ * What is taken out again is a recording that begins where the oldest chunk does, which is one that
+ * begins with what collectors had learned, if there is any. Its totals begin there, too, as if
+ * everything had been opened then, so that every window in it is the one that was live; levels
+ * (pages, bounds) are as they were. One thread.
  */
 #ifndef IE_BLACKBOX_RING_H
 #define IE_BLACKBOX_RING_H
@@ -31,6 +32,10 @@ void ring_free(struct ring *ring);
 void ring_take(struct ring *ring, const struct recording_line *line);
 /* The tick is whole. */
 void ring_flush(struct ring *ring);
+/* Between ticks: what collectors know now, a block of bytes; with the next tick a chunk begins. */
+void ring_learn(struct ring *ring, const uint8_t *bytes, size_t len);
+/* What is read in the next tick for the first time was counted before, too: that is not in it. */
+void ring_resume(struct ring *ring);
 
 struct ring_figures {
     size_t bytes;

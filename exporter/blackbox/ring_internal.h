@@ -24,6 +24,10 @@ struct ring_chunk {
     size_t whole;                                        /* up to here ticks are whole */
     uint64_t before_mono_ns, begin_mono_ns, end_mono_ns; /* the tick before; first and last */
     uint64_t ticks;
+    struct ring_learned {
+        struct textbuf packed;
+        size_t len; /* as it was; 0: there is none */
+    } learned;      /* before its first tick */
 };
 
 struct ring {
@@ -32,7 +36,9 @@ struct ring {
     uint64_t serials, numbers; /* given so far */
     struct textbuf start;      /* packed lines: units and threads */
     struct recording_line header;
+    struct ring_learned learned; /* for the next chunk */
     bool has_header, within_tick;
+    bool resumes; /* the next tick, or this one, is the first after others that are not here */
     uint64_t last_mono_ns;
     struct hash_table rows, containers;
     size_t known_bytes; /* of both */

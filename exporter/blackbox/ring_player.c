@@ -215,16 +215,14 @@ static int take_op(struct ring_player *player, struct unpack *in)
 
 /* ---- chunk after chunk ---- */
 
-/* Of a compressed chunk in 'room'. */
-static const uint8_t *bytes_of(const struct ring_chunk *chunk, struct textbuf *room)
+/* Of compressed bytes in 'room'; NULL: out of memory. */
+static const uint8_t *inflated(const struct textbuf *packed, size_t len, struct textbuf *room)
 {
-    if (chunk->packed_len == 0)
-        return (const uint8_t *)chunk->bytes.data;
     struct libdeflate_decompressor *unpack = libdeflate_alloc_decompressor();
     textbuf_clear(room);
-    bool whole = unpack && textbuf_reserve(room, chunk->len) == 0 &&
-                 libdeflate_deflate_decompress(unpack, chunk->bytes.data, chunk->packed_len,
-                                               room->data, chunk->len, NULL) == LIBDEFLATE_SUCCESS;
+    bool whole = unpack && textbuf_reserve(room, len) == 0 &&
+                 libdeflate_deflate_decompress(unpack, packed->data, packed->len, room->data, len,
+                                               NULL) == LIBDEFLATE_SUCCESS;
     libdeflate_free_decompressor(unpack);
     return whole ? (const uint8_t *)room->data : NULL;
 }
@@ -239,7 +237,8 @@ static int play_chunk(struct ring_player *player, const struct ring_chunk *chunk
     }
     if (player->at == chunk->whole)
         return 0;
-    const uint8_t *bytes = bytes_of(chunk, &room);
+    const uint8_t *bytes = chunk->packed_len == 0 ? (const uint8_t *)chunk->bytes.data
+                                                  : inflated(&chunk->bytes, chunk->len, &room);
     struct unpack in = {.at = bytes + player->at, .end = bytes + chunk->whole};
     if (!bytes)
         err = -ENOMEM;
@@ -265,6 +264,28 @@ size_t ring_player_bytes(const struct ring_player *player)
            player->rows.cap * sizeof(struct hash_slot);
 }
 
+static int give_learned(const struct ring_player *player, const struct ring_learned *learned)
+{
+    static const char digits[] = "0123456789abcdef";
+    struct textbuf room = TEXTBUF_INIT, hex = TEXTBUF_INIT;
+    const uint8_t *bytes = inflated(&learned->packed, learned->len, &room);
+    int err = bytes ? 0 : -ENOMEM;
+    for (size_t at = 0; at < learned->len && !err;) {
+        textbuf_clear(&hex);
+        for (size_t n = 0; n < RECORDING_LEARNED_PIECE && at < learned->len; n++, at++) {
+            textbuf_char(&hex, digits[bytes[at] >> 4]);
+            textbuf_char(&hex, digits[bytes[at] & 15]);
+        }
+        err = textbuf_finish(&hex);
+        if (!err)
+            recorder_line(player->recorder, &(struct recording_line){.kind = RECORDING_LEARNED,
+                                                                     .learned = {hex.data}});
+    }
+    textbuf_release(&hex);
+    textbuf_release(&room);
+    return err;
+}
+
 int ring_player_new(struct ring *ring, struct recorder *recorder, struct ring_player **out)
 {
     if (!ring->oldest || ring->oldest->ticks == 0)
@@ -280,6 +301,10 @@ int ring_player_new(struct ring *ring, struct recorder *recorder, struct ring_pl
     struct recording_line line;
     while (in.at < in.end && unpack_line(&in, &line))
         recorder_line(recorder, &line);
-    *out = player;
-    return 0;
+    int err = ring->oldest->learned.len > 0 ? give_learned(player, &ring->oldest->learned) : 0;
+    if (err)
+        ring_player_free(player);
+    else
+        *out = player;
+    return err;
 }

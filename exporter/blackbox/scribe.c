@@ -24,7 +24,8 @@ static const uint64_t after_ns = UINT64_C(300000000000), longest_ns = UINT64_C(3
 struct scribe {
     struct scribe_config config;
     const struct log *log;
-    int directory;
+    int directory; /* the config's */
+    bool started;  /* the message has come */
     struct ring *ring;
     struct shelf shelf;
     /* Of the file that is being written; NULL: none is. */
@@ -132,8 +133,16 @@ static void take_message(struct scribe *scribe)
     struct unpack in = {.at = (const uint8_t *)scribe->message.data,
                         .end = (const uint8_t *)scribe->message.data + scribe->message.len};
     struct recording_line line;
-    bool tick = in.at < in.end && *in.at == SCRIBE_TICK, going_on = false, opens = false;
-    in.at++;
+    bool tick = *in.at == SCRIBE_TICK, going_on = false, opens = false;
+    if (*in.at == SCRIBE_START && scribe->config.starts > 1)
+        ring_resume(scribe->ring);
+    scribe->started |= *in.at == SCRIBE_START;
+    if (!scribe->started)
+        return;
+    if (*in.at++ == SCRIBE_LEARNED) {
+        ring_learn(scribe->ring, in.at, (size_t)(in.end - in.at));
+        return;
+    }
     scribe->why[0] = '\0';
     if (tick) {
         going_on = unpack_u64(&in);
@@ -192,6 +201,7 @@ static void confine(const struct scribe *scribe)
 
 static void serve(struct scribe *scribe)
 {
+    report(scribe); /* that it is there */
     for (;;) {
         struct pollfd events[] = {{.fd = scribe->config.channel, .events = POLLRDHUP},
                                   {.fd = scribe->config.wake, .events = POLLIN}};
@@ -214,9 +224,7 @@ static int start(struct scribe *scribe)
     const struct blackbox_config *blackbox = scribe->config.blackbox;
     const struct ring_limits limits = {.span_ns = BLACKBOX_SPAN_NS,
                                        .max_bytes = BLACKBOX_RING_BYTES};
-    scribe->directory = open(blackbox->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (scribe->directory < 0)
-        return -errno;
+    scribe->report.starts = scribe->config.starts;
     confine(scribe);
     setpriority(PRIO_PROCESS, 0, 10);
     int err =
@@ -231,19 +239,17 @@ int scribe_run(const struct scribe_config *config)
     if (scribe) {
         scribe->config = *config;
         scribe->log = config->blackbox->log;
-        scribe->directory = -1;
+        scribe->directory = config->directory;
         err = start(scribe);
     }
     if (err)
         log_error(config->blackbox->log, "blackbox", "nothing will be written to %s: %s",
                   config->blackbox->directory, strerror(-err));
-    else if (getppid() == config->reader)
+    else
         serve(scribe);
     if (scribe) {
         ring_free(scribe->ring);
         textbuf_release(&scribe->message);
-        if (scribe->directory >= 0)
-            close(scribe->directory);
     }
     free(scribe);
     return err ? EXIT_FAILURE : EXIT_SUCCESS;

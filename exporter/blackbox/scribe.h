@@ -1,6 +1,7 @@
 /*
  * The process that holds the ring and writes it: it may change nothing but the files of its
- * directory, and nobody waits for it. For blackbox.c.
+ * directory, and nobody waits for it. One that was killed is followed by another, which knows
+ * nothing of what was read before. For blackbox.c.
  */
 #ifndef IE_BLACKBOX_SCRIBE_H
 #define IE_BLACKBOX_SCRIBE_H
@@ -12,15 +13,17 @@
 
 /* What a message begins with. */
 enum scribe_message {
-    SCRIBE_START = 's', /* header, units and threads */
-    SCRIBE_TICK = 't',  /* going on (0 or 1), whether to open a file (0 or 1), then the tick's lines
+    SCRIBE_START = 's',   /* header, units and threads: what came before is not for this process */
+    SCRIBE_LEARNED = 'l', /* what collectors know now, in bytes */
+    SCRIBE_TICK = 't', /* going on (0 or 1), whether to open a file (0 or 1), then the tick's lines
                          */
 };
 
 struct scribe_config {
-    pid_t reader;
-    int channel; /* to the reader: reports; at its end all is over */
-    int wake;    /* an eventfd: there is a message */
+    int channel;     /* to the reader: reports; at its end all is over */
+    int wake;        /* an eventfd: there is a message */
+    int directory;   /* that of the files, locked */
+    unsigned starts; /* how many of them there were, this one included */
     struct chute *chute;
     const struct blackbox_config *blackbox;
 };

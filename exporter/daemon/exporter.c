@@ -172,6 +172,7 @@ static int build_pages(struct exporter *e)
         .api = e->options->api,
         .blackbox = e->plan->blackbox,
         .keeps = e->options->open_file != NULL,
+        .note = e->kept.state ? NULL : e->kept.words,
         .own_cgroup = is_replay(e) || e->options->once ? 0 : process_cgroup_find_own(&e->plan->fs),
     };
     return pages_new(&config, &e->pages);
@@ -244,7 +245,7 @@ static int build(struct exporter *e, const sigset_t *signals, char *error, size_
     if (!err && !is_replay(e) && !o->once)
         host_init(&e->host, &e->plan->fs);
     if (!err)
-        kept_init(&e->kept, o->state_file, e->plan, &e->facts.machine, e->log,
+        kept_init(&e->kept, e->plan, &e->facts.machine, e->sources.replay, e->log,
                   is_replay(e) ? replay_begin_ns(e->sources.replay) : loop_now_ns());
     if (!err)
         err = build_collectors(e);
@@ -269,6 +270,9 @@ static int build(struct exporter *e, const sigset_t *signals, char *error, size_
     }
     exporter_reconcile(e);
     exporter_publish(e);
+    if (e->plan->blackbox)
+        kept_tell(&e->kept, &e->roster, e->live,
+                  is_replay(e) ? replay_begin_ns(e->sources.replay) : e->tick.mono_ns);
     return 0;
 }
 

@@ -158,27 +158,30 @@ int feed_replay(struct feed *feed, const struct replay *replay, struct container
 
 /* ---- into a recording ---- */
 
+static void record(struct recorder *recorder, const struct container *c, uint64_t found_mono_ns)
+{
+    const struct recording_container line = {
+        .key = c->key,
+        .cgroup = c->path,
+        /* A plain cgroup has no runtime's id: its own stands in, so that a replay has it. */
+        .id = c->id[0] ? c->id : c->short_id,
+        .namespace_ = c->namespace_,
+        .pod = c->pod,
+        .container = c->name,
+        .image = c->image,
+        .pod_uid = c->pod_uid,
+        .runtime = c->runtime,
+        .qos_class = c->qos_class,
+        .pending = !c->named,
+        .found_mono_ns = found_mono_ns,
+    };
+    recorder_container(recorder, &line);
+}
+
 static void record_arrivals(struct recorder *recorder, const struct container_list *list)
 {
-    for (size_t i = 0; i < list->n; i++) {
-        const struct container *c = list->at[i];
-        const struct recording_container line = {
-            .key = c->key,
-            .cgroup = c->path,
-            /* A plain cgroup has no runtime's id: its own stands in, so that a replay has it. */
-            .id = c->id[0] ? c->id : c->short_id,
-            .namespace_ = c->namespace_,
-            .pod = c->pod,
-            .container = c->name,
-            .image = c->image,
-            .pod_uid = c->pod_uid,
-            .runtime = c->runtime,
-            .qos_class = c->qos_class,
-            .pending = !c->named,
-            .found_mono_ns = c->found_mono_ns,
-        };
-        recorder_container(recorder, &line);
-    }
+    for (size_t i = 0; i < list->n; i++)
+        record(recorder, list->at[i], list->at[i]->found_mono_ns);
 }
 
 void feed_record(struct recorder *recorder, const struct container_diff *diff)
@@ -192,4 +195,13 @@ void feed_record(struct recorder *recorder, const struct container_diff *diff)
     record_arrivals(recorder, &diff->renamed);
     for (size_t i = 0; i < diff->ended.n; i++)
         recorder_gone(recorder, diff->ended.at[i]->key);
+}
+
+void feed_record_all(struct recorder *recorder, struct container_table *table, uint64_t now_ns)
+{
+    size_t cursor = 0;
+    const struct container *container;
+    while ((container = container_table_next(table, &cursor)))
+        if (container->state == CONTAINER_LIVE)
+            record(recorder, container, now_ns);
 }

@@ -61,6 +61,7 @@ struct exporter {
 
     /* Replay: the tick that comes next is known ahead, since its time is in the recording. */
     bool replay_loaded, replay_ended;
+    bool marked; /* a tick of it was, so far */
     struct tick replay_tick;
     uint64_t replay_begin_ns;  /* the recording's first tick, by its clock */
     uint64_t replay_origin_ns; /* our clock minus the recording's; 0: as fast as possible so far */

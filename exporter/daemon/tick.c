@@ -79,6 +79,46 @@ static void tell_blackbox(void *context, const struct live_incident *incident)
         blackbox_mark(e->plan->blackbox, why, key_of(e, incident->tag));
 }
 
+/* What begins in this tick of a recording, and with whom: "waits: shop/cart-0/cart, named". */
+static void add_marks(struct exporter *e, struct textbuf *out)
+{
+    size_t n;
+    const struct replay_mark *marks = replay_marks(e->sources.replay, &n);
+    for (size_t i = 0; i < n; i++) {
+        size_t cursor = 0;
+        const struct container *c = NULL;
+        while (marks[i].key[0] && (c = container_table_next(e->table, &cursor)) &&
+               strcmp(c->key, marks[i].key) != 0)
+            ;
+        textbuf_str(out, i > 0 ? ", " : "");
+        textbuf_str(out, marks[i].why);
+        if (c)
+            textbuf_printf(out, ": %s/%s/%s", c->namespace_, c->pod, c->name);
+    }
+}
+
+/* What was learned is not all that collectors have: who is suspected, and means over seconds, are
+ * what they were live after a minute. Until then nothing is shown, unless something begins there. */
+static bool settles(const struct exporter *e, const char *mark)
+{
+    static const uint64_t minute_ns = UINT64_C(60000000000);
+    return !mark[0] && !e->kept.path && e->kept.state && !e->marked &&
+           e->tick.number > e->ticks && /* the exporter did not begin with the recording */
+           e->tick.mono_ns - state_mono_ns(e->kept.state) <= minute_ns;
+}
+
+static void keep_shown(struct exporter *e)
+{
+    struct textbuf mark = TEXTBUF_INIT;
+    add_marks(e, &mark);
+    const char *text = textbuf_finish(&mark) || !mark.data ? "" : mark.data;
+    if (!settles(e, text) && pages_keep(e->pages, e->tick.wall_ns, text) != 0)
+        log_error(e->log, "exporter", "out of memory: tick %llu cannot be shown",
+                  (unsigned long long)e->tick.number);
+    e->marked |= text[0] != '\0';
+    textbuf_release(&mark);
+}
+
 static void report_collectors(struct exporter *e, struct pages_status *status)
 {
     roster_note(&e->roster, loop_wall_ns());
@@ -112,9 +152,11 @@ void exporter_publish(struct exporter *e)
         .has_blackbox = e->plan->blackbox != NULL,
         .recording_active = e->sources.recorder && recorder_is_active(e->sources.recorder),
     };
-    if (e->plan->blackbox)
+    if (e->plan->blackbox) {
         blackbox_read(e->plan->blackbox, &state.blackbox, &state.blackbox_dropped,
                       &state.blackbox_active);
+        state.blackbox_directory = blackbox_directory(e->plan->blackbox);
+    }
     log_limits_read(e->log ? e->log->limits : NULL, state.log_dropped);
     if (e->front)
         front_log_dropped(e->front, state.log_dropped);
@@ -150,10 +192,15 @@ void exporter_publish(struct exporter *e)
 
 void exporter_run_tick(struct exporter *e, const struct tick *tick)
 {
-    e->tick = *tick;
     e->ticks++;
     e->facts.containers_unseen = container_table_count(e->table, CONTAINERS_EXCLUDED) +
                                  container_table_count(e->table, CONTAINERS_OVER_LIMIT);
+    if (e->plan->blackbox && blackbox_forgot(e->plan->blackbox)) {
+        kept_tell(&e->kept, &e->roster, e->live, e->tick.mono_ns);
+        recorder_repeat(e->sources.recorder);
+        feed_record_all(e->sources.recorder, e->table, e->tick.mono_ns);
+    }
+    e->tick = *tick;
     if (e->sources.recorder)
         recorder_tick(e->sources.recorder, tick);
     if (source_set_begin(e->sources.set, tick) != 0)
@@ -177,9 +224,7 @@ void exporter_run_tick(struct exporter *e, const struct tick *tick)
     if (e->sources.recorder)
         recorder_flush(e->sources.recorder);
     exporter_publish(e);
-    if (e->options->open_file &&
-        pages_keep(e->pages, tick->wall_ns, replay_mark(e->sources.replay)) != 0)
-        log_error(e->log, "exporter", "out of memory: tick %llu cannot be shown",
-                  (unsigned long long)tick->number);
+    if (e->options->open_file)
+        keep_shown(e);
     kept_tick(&e->kept, &e->roster, e->live, tick->mono_ns);
 }

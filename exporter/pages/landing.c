@@ -108,7 +108,7 @@ static void add_verdict(struct textbuf *out, const struct sight *sight)
         textbuf_str(&words, "Nothing is known yet: the exporter has just been started.");
     else
         mood = live_verdict(&sight->view, sight->all, &words);
-    textbuf_printf(out, "<p id=\"verdict\" class=\"live %s\" role=\"status\"><b>%s</b> ",
+    textbuf_printf(out, "<p id=\"verdict\" class=\"verdict live %s\" role=\"status\"><b>%s</b> ",
                    moods[mood].class_, moods[mood].mark);
     if (textbuf_finish(&words) == 0)
         textbuf_html(out, words.data);

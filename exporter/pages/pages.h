@@ -79,6 +79,7 @@ struct pages_config {
     bool api;                  /* names of processes and containers' ids are for everybody */
     struct blackbox *blackbox; /* NULL: there is none */
     bool keeps;                /* what was shown at each tick, to be asked for by ?at= */
+    const char *note;          /* with what was shown: a sentence; NULL: none. Borrowed */
     uint64_t own_cgroup;       /* inode of the exporter's own; 0: not known, or a replay */
 };
 

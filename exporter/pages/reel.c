@@ -22,6 +22,7 @@ struct frame {
 
 struct reel {
     void *context;
+    const char *note;
     struct http_route routes[KEPT_ROUTES_MAX];
     char types[KEPT_ROUTES_MAX][64], formats[KEPT_ROUTES_MAX][16];
     size_t n_routes;
@@ -29,13 +30,14 @@ struct reel {
     pthread_mutex_t lock; /* guards what follows */
     struct shot {
         uint64_t wall_ns;
-        char mark[32];
+        char *mark;           /* NULL: there is none */
         struct frame *frames; /* by route */
     } * shots;
     size_t n, cap;
 };
 
-int reel_new(const struct http_route *routes, size_t n, void *context, struct reel **out)
+int reel_new(const struct http_route *routes, size_t n, void *context, const char *note,
+             struct reel **out)
 {
     struct reel *reel = calloc(1, sizeof *reel);
     if (!reel || !(reel->compressor = libdeflate_alloc_compressor(LEVEL))) {
@@ -43,6 +45,7 @@ int reel_new(const struct http_route *routes, size_t n, void *context, struct re
         return -ENOMEM;
     }
     reel->context = context;
+    reel->note = note;
     for (size_t i = 0; i < n && reel->n_routes < KEPT_ROUTES_MAX; i++)
         if (!routes[i].post &&
             (strcmp(routes[i].path, "/") == 0 || strncmp(routes[i].path, "/api/", 5) == 0))
@@ -63,8 +66,10 @@ void reel_free(struct reel *reel)
 {
     if (!reel)
         return;
-    for (size_t i = 0; i < reel->n; i++)
+    for (size_t i = 0; i < reel->n; i++) {
         free_frames(reel, reel->shots[i].frames);
+        free(reel->shots[i].mark);
+    }
     free(reel->shots);
     libdeflate_free_compressor(reel->compressor);
     pthread_mutex_destroy(&reel->lock);
@@ -123,8 +128,8 @@ int reel_keep(struct reel *reel, uint64_t wall_ns, const char *mark)
     int err = array_reserve(&reel->shots, &reel->cap, reel->n + 1, sizeof *reel->shots);
     if (!err) {
         struct shot *shot = &reel->shots[reel->n++];
-        *shot = (struct shot){.wall_ns = wall_ns, .frames = frames};
-        snprintf(shot->mark, sizeof shot->mark, "%s", mark);
+        *shot = (struct shot){
+            .wall_ns = wall_ns, .mark = mark[0] ? strdup(mark) : NULL, .frames = frames};
     }
     pthread_mutex_unlock(&reel->lock);
     if (err)
@@ -151,7 +156,7 @@ static const struct shot *shot_at(const struct reel *reel, uint64_t seconds)
 static const struct shot *first_marked(const struct reel *reel)
 {
     for (size_t i = 0; i < reel->n; i++)
-        if (reel->shots[i].mark[0])
+        if (reel->shots[i].mark)
             return &reel->shots[i];
     return &reel->shots[reel->n - 1];
 }
@@ -164,6 +169,15 @@ static void add_clock(struct textbuf *out, uint64_t wall_ns)
     if (gmtime_r(&seconds, &utc))
         strftime(text, sizeof text, "%H:%M:%S", &utc);
     textbuf_str(out, text);
+}
+
+static void add_note(const struct reel *reel, struct textbuf *out)
+{
+    if (!reel->note)
+        return;
+    textbuf_str(out, "<p class=\"note\">What was normal before the recording: ");
+    textbuf_html(out, reel->note);
+    textbuf_str(out, "</p>\n");
 }
 
 /* A slider, what plays and pauses, and links to what is marked: all of it works without a script,
@@ -183,7 +197,7 @@ static void add_controls(const struct reel *reel, const struct shot *shot, struc
     textbuf_str(out, " UTC</output> <button>Go</button>");
     for (size_t i = 0; i < reel->n && shown < MARKS_SHOWN; i++) {
         const struct shot *marked = &reel->shots[i];
-        if (!marked->mark[0])
+        if (!marked->mark)
             continue;
         textbuf_printf(
             out, "%s<a href=\"/?at=%llu\" data-at=\"%llu\">",
@@ -195,6 +209,7 @@ static void add_controls(const struct reel *reel, const struct shot *shot, struc
         textbuf_str(out, "</a>");
     }
     textbuf_str(out, "</form>\n");
+    add_note(reel, out);
 }
 
 /* 0 with the text, into which the controls are put where their place is. */
@@ -241,7 +256,7 @@ static void add_moments(const struct reel *reel, const struct shot *shot, struct
     add_clock(out, shot->wall_ns);
     textbuf_str(out, " UTC.</p>\n<ul>");
     for (size_t i = 0; i < reel->n; i++) {
-        if (!reel->shots[i].mark[0])
+        if (!reel->shots[i].mark)
             continue;
         textbuf_str(out, "<li>");
         add_clock(out, reel->shots[i].wall_ns);
@@ -249,7 +264,9 @@ static void add_moments(const struct reel *reel, const struct shot *shot, struct
         textbuf_html(out, reel->shots[i].mark);
         textbuf_str(out, "</li>\n");
     }
-    textbuf_str(out, "</ul></section>\n");
+    textbuf_str(out, "</ul>\n");
+    add_note(reel, out);
+    textbuf_str(out, "</section>\n");
 }
 
 /* What led to the server leads nowhere. */
@@ -266,9 +283,55 @@ static void add_unlinked(struct textbuf *out, const char *text)
     textbuf_str(out, text);
 }
 
-static void compose(const struct reel *reel, const struct shot *shot,
+/* The element with this id to the end of the next 'to', without the id, which the page has once. */
+static void add_part(struct textbuf *out, char *text, const char *id, const char *to)
+{
+    char *at = strstr(text, id), *begin = at, *end = at ? strstr(at, to) : NULL;
+    while (end && *begin != '<')
+        begin--;
+    if (!end)
+        return;
+    textbuf_add(out, begin, (size_t)(at - begin));
+    end[strlen(to)] = '\0';
+    add_unlinked(out, at + strlen(id));
+}
+
+/* What else was marked: what was said then, and of whom. */
+static void add_moment(const struct reel *reel, const struct shot *shot, size_t route,
+                       struct textbuf *out)
+{
+    static const char *const parts[][2] = {{" id=\"verdict\"", "</p>\n"},
+                                           {" id=\"containers\"", "</section>\n"}};
+    struct textbuf text = TEXTBUF_INIT;
+    textbuf_str(out, "<section class=\"moment\"><h2>");
+    add_clock(out, shot->wall_ns);
+    textbuf_str(out, " UTC ");
+    textbuf_html(out, shot->mark);
+    textbuf_str(out, "</h2>\n");
+    for (size_t i = 0; i < 2 && unpack(reel, shot, route, false, &text) == 0; i++) {
+        add_part(out, text.data, parts[i][0], parts[i][1]);
+        textbuf_clear(&text);
+    }
+    textbuf_str(out, "</section>\n");
+    textbuf_release(&text);
+}
+
+static void add_later(const struct reel *reel, const struct shot *shot, size_t route,
+                      struct textbuf *out)
+{
+    unsigned shown = 0;
+    for (size_t i = 0; i < reel->n && shown < MARKS_SHOWN; i++) {
+        if (!reel->shots[i].mark || &reel->shots[i] == shot)
+            continue;
+        add_moment(reel, &reel->shots[i], route, out);
+        shown++;
+    }
+}
+
+static void compose(const struct reel *reel, const struct shot *shot, size_t route,
                     const struct reel_style *style, char *text, struct textbuf *out)
 {
+    static const char ends[] = "</body></html>\n";
     static const char link[] = "<link rel=\"stylesheet\" href=\"/live.css\">";
     cut(text, "<script", "</script>");
     cut(text, "<noscript>", "</noscript>");
@@ -286,7 +349,12 @@ static void compose(const struct reel *reel, const struct shot *shot,
     head += sizeof link - 1;
     textbuf_add(out, head, (size_t)(place - head));
     add_moments(reel, shot, out);
+    char *end = strstr(place, ends);
+    if (end)
+        *end = '\0';
     add_unlinked(out, place);
+    add_later(reel, shot, route, out);
+    textbuf_str(out, ends);
 }
 
 int reel_report(struct reel *reel, const struct reel_style *style, struct textbuf *out)
@@ -301,7 +369,7 @@ int reel_report(struct reel *reel, const struct reel_style *style, struct textbu
     if (!err)
         err = unpack(reel, shot, route, false, &text);
     if (!err) {
-        compose(reel, shot, style, text.data, out);
+        compose(reel, shot, route, style, text.data, out);
         err = textbuf_finish(out);
     }
     pthread_mutex_unlock(&reel->lock);

@@ -13,8 +13,10 @@
 struct reel;
 
 /* For these routes, of which those without parameters of their own are kept: not the metrics, whose
- * times are those of a scrape. 0 or -ENOMEM. */
-int reel_new(const struct http_route *routes, size_t n, void *context, struct reel **out);
+ * times are those of a scrape. 'note' (borrowed; NULL: none) is what to know of the recording, a
+ * sentence. 0 or -ENOMEM. */
+int reel_new(const struct http_route *routes, size_t n, void *context, const char *note,
+             struct reel **out);
 void reel_free(struct reel *reel);
 
 /* Asks each route for its answer now. 'mark': why this tick is marked; "": it is not. 0 or -errno:

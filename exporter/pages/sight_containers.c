@@ -365,7 +365,7 @@ void sight_containers(struct textbuf *out, const struct sight *sight)
     find_columns(&table);
     textbuf_printf(
         out,
-        "<section id=\"containers\" class=\"live\"><p class=\"count\" data-total=\"%zu\">"
+        "<section id=\"containers\" class=\"containers live\"><p class=\"count\" data-total=\"%zu\">"
         "%zu of %zu containers</p>\n<table>\n",
         sight->view.n, n, sight->view.n);
     add_head(out, &table);

@@ -22,7 +22,7 @@
 #include "exporter/state/fields.h"
 
 /* To be raised with any change of what some owner writes. */
-enum { STATE_VERSION = 3 };
+enum { STATE_VERSION = 4 };
 enum { STATE_MAX_BYTES = 256 << 20 };
 enum { STATE_MAX_KEY = 4096 + 128, STATE_MAX_OWNER = 64 };
 

@@ -37,6 +37,9 @@ static void check_line(const char *text, size_t len)
               strlen(line.pages.key) - 1 < RECORDING_MAX_KEY);
     if (line.kind == RECORDING_LOST)
         check(line.lost.access < ACCESS_KINDS);
+    if (line.kind == RECORDING_LEARNED)
+        check(strlen(line.learned.hex) % 2 == 0 &&
+                strlen(line.learned.hex) <= 2 * RECORDING_LEARNED_PIECE);
     if (line.kind == RECORDING_PROBE)
         check(line.probe.latency_ns > 0);
     if (line.kind == RECORDING_HEADER)

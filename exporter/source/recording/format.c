@@ -249,6 +249,15 @@ static void parse_mark(struct fields *in, struct recording_line *out)
                     RECORDING_MAX_KEY);
 }
 
+static void parse_learned(struct fields *in, struct recording_line *out)
+{
+    const char *hex = out->learned.hex = fields_text(in, "learned", FIELD_REQUIRED);
+    size_t len = strlen(hex);
+    if (len % 2 != 0 || len > 2 * RECORDING_LEARNED_PIECE || strspn(hex, "0123456789abcdef") != len)
+        fields_fail(in, "learned: must have at most %d bytes as hexadecimal digits",
+                    RECORDING_LEARNED_PIECE);
+}
+
 static void parse_truth(struct fields *in, struct recording_line *out)
 {
     fields_enter(in);
@@ -267,13 +276,21 @@ struct line_type {
 
 /* The frequent ones first. */
 static const struct line_type line_types[] = {
-    {"read", RECORDING_READ, parse_read},       {"activity", RECORDING_ACTIVITY, parse_activity},
-    {"sample", RECORDING_SAMPLE, parse_sample}, {"truth", RECORDING_TRUTH, parse_truth},
-    {"tick", RECORDING_TICK, parse_tick},       {"container", RECORDING_CONTAINER, parse_container},
-    {"gone", RECORDING_GONE, parse_gone},       {"probe", RECORDING_PROBE, parse_probe},
-    {"lost", RECORDING_LOST, parse_lost},       {"recording", RECORDING_HEADER, parse_header},
-    {"unit", RECORDING_UNIT, parse_unit},       {"thread", RECORDING_THREAD, parse_thread},
-    {"pages", RECORDING_PAGES, parse_pages},    {"mark", RECORDING_MARK, parse_mark},
+    {"read", RECORDING_READ, parse_read},
+    {"activity", RECORDING_ACTIVITY, parse_activity},
+    {"sample", RECORDING_SAMPLE, parse_sample},
+    {"truth", RECORDING_TRUTH, parse_truth},
+    {"tick", RECORDING_TICK, parse_tick},
+    {"container", RECORDING_CONTAINER, parse_container},
+    {"gone", RECORDING_GONE, parse_gone},
+    {"probe", RECORDING_PROBE, parse_probe},
+    {"lost", RECORDING_LOST, parse_lost},
+    {"recording", RECORDING_HEADER, parse_header},
+    {"unit", RECORDING_UNIT, parse_unit},
+    {"thread", RECORDING_THREAD, parse_thread},
+    {"pages", RECORDING_PAGES, parse_pages},
+    {"mark", RECORDING_MARK, parse_mark},
+    {"learned", RECORDING_LEARNED, parse_learned},
 };
 
 /* NULL when no first-class key is there, or (with in->failed) more than one. */

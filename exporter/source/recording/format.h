@@ -29,6 +29,7 @@ enum recording_kind {
     RECORDING_PROBE,
     RECORDING_GONE,
     RECORDING_MARK,    /* a line of ours: something begins in this tick */
+    RECORDING_LEARNED, /* a line of ours: of what had been learned before the first tick */
     RECORDING_TRUTH,   /* read by tests; the exporter ignores it */
     RECORDING_UNKNOWN, /* an object with a first-class key of a later version: ignored */
 };
@@ -115,6 +116,12 @@ struct recording_truth {
     uint64_t nvmm_store_bytes;
 };
 
+/*
+ * {"learned":"49455354"}: the next bytes, as hexadecimal digits, of what collectors had learned when
+ * the recording begins: all such lines together are a block of exporter/state. Before the first tick.
+ */
+enum { RECORDING_LEARNED_PIECE = 256 << 10, RECORDING_LEARNED_MAX = 64 << 20 };
+
 /* {"mark":"waits","key":"c1"}: why a recording is worth looking at, at this tick. */
 struct recording_mark {
     const char *why; /* a word: at most RECORDING_MAX_KEY bytes */
@@ -146,6 +153,9 @@ struct recording_line {
             const char *key;
         } gone;
         struct recording_mark mark;
+        struct {
+            const char *hex; /* at most RECORDING_LEARNED_PIECE bytes */
+        } learned;
         struct recording_truth truth;
     };
     void *owner; /* keeps the strings alive */

@@ -248,6 +248,11 @@ void recording_line_text(const struct recording_line *line, struct textbuf *out)
         add_member(out, "key", line->mark.key);
         textbuf_str(out, "}\n");
         break;
+    case RECORDING_LEARNED: /* long, and without anything to escape */
+        textbuf_str(out, "{\"learned\":\"");
+        textbuf_str(out, line->learned.hex);
+        textbuf_str(out, "\"}\n");
+        break;
     case RECORDING_TRUTH: /* tests write them */
     case RECORDING_UNKNOWN:
         break;

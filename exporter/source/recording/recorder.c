@@ -30,6 +30,7 @@ struct recorder {
     struct textbuf waiting;
     struct recorder_owners owners;
     const struct recorder_sink *sink; /* NULL: nobody else takes it */
+    unsigned repeats;
 };
 
 static void stop(struct recorder *recorder, int err)
@@ -208,6 +209,16 @@ void recorder_line(struct recorder *recorder, const struct recording_line *line)
 void recorder_tee(struct recorder *recorder, const struct recorder_sink *sink)
 {
     recorder->sink = sink;
+}
+
+void recorder_repeat(struct recorder *recorder)
+{
+    recorder->repeats++;
+}
+
+unsigned recorder_repeats(const struct recorder *recorder)
+{
+    return recorder->repeats;
 }
 
 void recorder_limit(struct recorder *recorder, uint64_t max_bytes)

@@ -35,6 +35,8 @@ int recorder_new(const char *path, const struct machine *machine, uint64_t inter
 const char *recorder_why(int err);
 /* From now on it is given every line, but the header. Borrowed. */
 void recorder_tee(struct recorder *recorder, const struct recorder_sink *sink);
+/* From the next tick on as if nothing had been written yet: each reading has its lines again. */
+void recorder_repeat(struct recorder *recorder);
 /* The file ends with the last whole tick before it would be longer; 0: no limit. */
 void recorder_limit(struct recorder *recorder, uint64_t max_bytes);
 /* False once it has stopped, and without a file. */

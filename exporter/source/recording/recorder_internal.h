@@ -7,6 +7,8 @@
 
 /* Whether readings are written now: within a tick, while nothing has failed. */
 bool recorder_takes_readings(const struct recorder *recorder);
+/* Another one: what was written last is to be written again. */
+unsigned recorder_repeats(const struct recorder *recorder);
 void recorder_row(struct recorder *recorder, const char *key, enum group group,
                   const struct reading_row *row);
 /* The key of an owner's scope is known while a group is open with that owner, in any of the

@@ -20,6 +20,7 @@ struct wrapped_group {
     char *key;
     uint64_t owner;
     struct reading last; /* the rows as they were written last */
+    unsigned repeats;    /* as they were then */
 };
 
 static struct recorder_source *self_of(struct source *source)
@@ -107,6 +108,9 @@ static void write_rows(struct recorder *recorder, struct wrapped_group *handle,
 {
     struct reading *last = &handle->last;
     size_t first = reading->n, written = 0;
+    if (handle->repeats != recorder_repeats(recorder))
+        last->n = 0;
+    handle->repeats = recorder_repeats(recorder);
     remember_rows(last, reading->n);
     for (size_t i = 0; i < reading->n; i++) {
         const struct reading_row *row = reading_row(reading, i);

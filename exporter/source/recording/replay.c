@@ -207,6 +207,22 @@ static int take_probe(struct replay *replay, const struct recording_line *line)
     return 0;
 }
 
+static uint8_t nibble(char digit)
+{
+    return (uint8_t)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+}
+
+static int take_learned(struct replay *replay, const struct recording_line *line)
+{
+    if (replay->turn > 0)
+        return broken(replay, -EINVAL, "learned: allowed only before the first tick");
+    for (const char *hex = line->learned.hex; *hex; hex += 2)
+        textbuf_char(&replay->learned, (char)(nibble(hex[0]) << 4 | nibble(hex[1])));
+    if (replay->learned.len > RECORDING_LEARNED_MAX)
+        return broken(replay, -EINVAL, "learned: more than %d bytes", RECORDING_LEARNED_MAX);
+    return replay->learned.error ? no_memory(replay) : 0;
+}
+
 /* The next tick's line: kept for the next call. */
 static int take_tick(struct replay *replay, const struct recording_line *line)
 {
@@ -256,9 +272,14 @@ static int take_line(struct replay *replay, const struct recording_line *line)
         replay_samples_lost(&replay->samples, &line->lost);
         break;
     case RECORDING_MARK:
-        if (!replay->mark[0])
-            snprintf(replay->mark, sizeof replay->mark, "%s", line->mark.why);
+        if (replay->n_marks < REPLAY_MARKS_MAX) {
+            struct replay_mark *mark = &replay->marks[replay->n_marks++];
+            snprintf(mark->why, sizeof mark->why, "%s", line->mark.why);
+            snprintf(mark->key, sizeof mark->key, "%s", line->mark.key);
+        }
         break;
+    case RECORDING_LEARNED:
+        return take_learned(replay, line);
     case RECORDING_TRUTH:
     case RECORDING_UNKNOWN:
         break;
@@ -354,6 +375,7 @@ void replay_free(struct replay *replay)
     replay_events_release(&replay->events);
     free(replay->probes);
     replay_samples_release(&replay->samples);
+    textbuf_release(&replay->learned);
     free(replay->units);
     free(replay->threads);
     free(replay->path);
@@ -371,7 +393,7 @@ int replay_next(struct replay *replay, struct tick *out, char *error, size_t err
     replay_samples_begin(&replay->samples, replay->have_ahead ? &replay->ahead : NULL);
     replay_keys_settle(&replay->keys);
     replay->n_probes = 0;
-    replay->mark[0] = '\0';
+    replay->n_marks = 0;
     replay->turn++; /* at the end too: no reading is handed out twice */
     if (!replay->have_ahead)
         return 0;
@@ -393,7 +415,19 @@ int replay_next(struct replay *replay, struct tick *out, char *error, size_t err
 
 const char *replay_mark(const struct replay *replay)
 {
-    return replay->mark;
+    return replay->n_marks > 0 ? replay->marks[0].why : "";
+}
+
+const struct replay_mark *replay_marks(const struct replay *replay, size_t *n)
+{
+    *n = replay->n_marks;
+    return replay->marks;
+}
+
+const uint8_t *replay_learned(const struct replay *replay, size_t *len)
+{
+    *len = replay->learned.len;
+    return (const uint8_t *)replay->learned.data;
 }
 
 const struct machine *replay_machine(const struct replay *replay)

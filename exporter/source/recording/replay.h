@@ -39,6 +39,16 @@ const struct replay_container_event *replay_container_events(const struct replay
 
 /* Why the current tick is marked, a word; "": it is not. Until the next replay_next. */
 const char *replay_mark(const struct replay *replay);
+/* All of its marks, of the most that are kept. */
+enum { REPLAY_MARKS_MAX = 64 };
+struct replay_mark {
+    char why[RECORDING_MAX_KEY + 1], key[RECORDING_MAX_KEY + 1]; /* as in the line */
+};
+const struct replay_mark *replay_marks(const struct replay *replay, size_t *n);
+
+/* What had been learned when it begins, a block of exporter/state, as it is in the file; NULL: it does
+ * not say. The cursor's. */
+const uint8_t *replay_learned(const struct replay *replay, size_t *len);
 
 /* A source that serves the current tick's reads, probes and samples. Owned by the caller (usually
  * given to a source set); must be freed before the cursor. */

@@ -2,6 +2,7 @@
 #ifndef IE_SOURCE_RECORDING_REPLAY_INTERNAL_H
 #define IE_SOURCE_RECORDING_REPLAY_INTERNAL_H
 
+#include "exporter/base/textbuf.h"
 #include "exporter/source/recording/file/lines.h"
 #include "exporter/source/recording/replay.h"
 #include "exporter/source/recording/replay_keys.h"
@@ -27,7 +28,9 @@ struct replay {
     struct probe_reading *probes;
     size_t n_probes, cap_probes;
     struct replay_samples samples;
-    char mark[RECORDING_MAX_KEY + 1];
+    struct replay_mark marks[REPLAY_MARKS_MAX];
+    size_t n_marks;
+    struct textbuf learned;
 
     char *error; /* the caller's buffer, during replay_open and replay_next */
     size_t error_size;

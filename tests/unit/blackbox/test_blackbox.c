@@ -1,4 +1,5 @@
 /* What is kept of the files, what counts as a beginning, and the way to the scribe. */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "exporter/blackbox/blackbox.h"
 #include "exporter/blackbox/chute.h"
 #include "exporter/blackbox/incidents.h"
 #include "exporter/blackbox/shelf.h"
@@ -136,6 +138,99 @@ static void test_what_others_remove_does_not_count(void **state)
     assert_int_equal(shelf->removed, 0);
     assert_true(is_there(room, "blackbox-20261128T000001Z-waits.jsonl.gz"));
     free(shelf);
+}
+
+/* ---- the processes ---- */
+
+struct box {
+    struct blackbox *blackbox;
+    struct recorder *recorder;
+    struct blackbox_report report;
+    uint64_t second, dropped;
+    bool active;
+};
+
+static int box_fork(const struct room *room, struct blackbox **out, char *error, size_t size)
+{
+    const struct blackbox_config config = {
+        .directory = room->path, .max_files = 9, .max_bytes = 1 << 20};
+    int status, err = blackbox_fork(&config, out, &status, error, size);
+    if (err > 0)
+        _exit(status);
+    return err;
+}
+
+static void box_open(struct box *box, const struct room *room)
+{
+    static const struct machine machine;
+    char error[256] = "";
+    *box = (struct box){.second = 1000};
+    assert_int_equal(box_fork(room, &box->blackbox, error, sizeof error), 0);
+    assert_int_equal(recorder_new(NULL, &machine, second_ns, NULL, &box->recorder), 0);
+    blackbox_begin(box->blackbox, &machine, second_ns);
+    recorder_tee(box->recorder, blackbox_sink(box->blackbox));
+}
+
+/* 'id' waits; 0: nobody does. */
+static void box_tick(struct box *box, uint64_t id)
+{
+    const uint64_t now_ns = ++box->second * second_ns;
+    const struct tick tick = {.number = box->second, .mono_ns = now_ns, .wall_ns = now_ns};
+    recorder_tick(box->recorder, &tick);
+    if (id && blackbox_is(box->blackbox, BLACKBOX_WAITS, id, 0))
+        blackbox_mark(box->blackbox, BLACKBOX_WAITS, "");
+    recorder_flush(box->recorder);
+    blackbox_read(box->blackbox, &box->report, &box->dropped, &box->active);
+    assert_true(box->active);
+    assert_int_equal(box->dropped, 0);
+}
+
+static void box_close(struct box *box)
+{
+    assert_int_equal(recorder_free(box->recorder), 0);
+    blackbox_free(box->blackbox);
+}
+
+/* A file goes on for five minutes after what is in it ended, which counts for half an hour, and for
+ * an hour if ever more begins: by the clock of the ticks, whose seconds pass at once here. */
+static void test_a_file_ends(void **state)
+{
+    const struct room *room = *state;
+    static const struct {
+        uint64_t seconds, each, lasts; /* something waits, another one each so often; the file's */
+    } cases[] = {{10, 1000000, 9 + 15 + 300}, {5000, 1000000, 1799 + 300}, {3800, 100, 3600}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct box box;
+        box_open(&box, room);
+        for (uint64_t second = 0; second < cases[i].seconds; second++)
+            box_tick(&box, 1 + second / cases[i].each);
+        for (int more = 0; more < 3000 && (!box.report.n_files || box.report.written == 0);
+             more++) {
+            box_tick(&box, 0);
+            usleep(1000);
+        }
+        assert_int_equal(box.report.written, 1);
+        const struct shelf_file *file = &box.report.files[i];
+        assert_false(file->open);
+        assert_int_equal((file->ended_wall_ns - file->began_wall_ns) / second_ns, cases[i].lasts);
+        box_close(&box);
+        for (size_t k = i + 1; k < box.report.n_files; k++)
+            unlinkat(room->directory, box.report.files[k].name, 0);
+    }
+}
+
+static void test_a_directory_has_one_writer(void **state)
+{
+    const struct room *room = *state;
+    char error[256] = "";
+    struct blackbox *other;
+    struct box box;
+    box_open(&box, room);
+    assert_int_equal(box_fork(room, &other, error, sizeof error), -EINVAL);
+    assert_non_null(strstr(error, "another exporter writes its files to"));
+    box_close(&box);
+    assert_int_equal(box_fork(room, &other, error, sizeof error), 0);
+    blackbox_free(other);
 }
 
 /* ---- beginnings ---- */
@@ -267,6 +362,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_the_oldest_go_and_nobody_elses, make_room, leave_room),
         cmocka_unit_test_setup_teardown(test_what_others_remove_does_not_count, make_room,
                                         leave_room),
+        cmocka_unit_test_setup_teardown(test_a_file_ends, make_room, leave_room),
+        cmocka_unit_test_setup_teardown(test_a_directory_has_one_writer, make_room, leave_room),
         cmocka_unit_test(test_what_begins),
         cmocka_unit_test(test_more_than_can_be_remembered),
         cmocka_unit_test(test_more_at_once_than_can_be_remembered),

@@ -32,10 +32,11 @@ struct truth {
 struct world {
     struct ring *ring;
     struct truth rows[CONTAINERS][GROUPS][CPUS];
-    uint64_t tick, random;
+    uint64_t tick, random, resumed; /* the first tick of a ring that has none before; 0: all have */
     char keys[CONTAINERS][RECORDING_MAX_KEY + 1];
     /* what comes out */
     uint64_t out_tick, out_first, out_reads, out_ticks, out_marks;
+    char out_learned[64];
     bool out_known[CONTAINERS];
 };
 
@@ -45,15 +46,20 @@ static uint64_t draw(struct world *world, uint64_t below)
     return (world->random >> 33) % below;
 }
 
-static struct world *world_new(uint64_t span_ns, size_t max_bytes)
+static void world_begin(struct world *world, uint64_t span_ns, size_t max_bytes)
 {
-    struct world *world = calloc(1, sizeof *world);
     const struct ring_limits limits = {.span_ns = span_ns, .max_bytes = max_bytes};
     struct recording_line line = {.kind = RECORDING_HEADER, .header = {.interval_ns = second_ns}};
     assert_int_equal(ring_new(&limits, &world->ring), 0);
     ring_take(world->ring, &line);
     line = (struct recording_line){.kind = RECORDING_UNIT, .unit = {.key = "imc0", .kind = "imc"}};
     ring_take(world->ring, &line);
+}
+
+static struct world *world_new(uint64_t span_ns, size_t max_bytes)
+{
+    struct world *world = calloc(1, sizeof *world);
+    world_begin(world, span_ns, max_bytes);
     for (int c = 0; c < CONTAINERS; c++)
         snprintf(world->keys[c], sizeof world->keys[c], "c%d", c);
     return world;
@@ -155,6 +161,8 @@ static void see_reading(struct world *world, const struct recording_read *read)
     assert_true(row->read[tick]);
     while (before > 0 && !row->read[before])
         before--;
+    if (tick == world->resumed)
+        before = tick;
     assert_int_equal(read->values[0] - row->seen, row->value[tick] - row->value[before]);
     if (groups[g] != GROUP_ACTIVITY)
         assert_int_equal(read->enabled_ns - row->seen_enabled,
@@ -176,6 +184,9 @@ static void see(void *context, const struct recording_line *line)
         assert_string_equal(line->container.cgroup, "/kubepods/\"\\\n\x01");
         assert_string_equal(line->container.pod, "cart");
         world->out_known[number_of(line->container.key)] = true;
+    } else if (line->kind == RECORDING_LEARNED) {
+        assert_int_equal(world->out_tick, 0);
+        snprintf(world->out_learned, sizeof world->out_learned, "%s", line->learned.hex);
     } else if (line->kind == RECORDING_MARK) {
         world->out_marks++;
     } else if (reading_of_line(line, &read)) {
@@ -273,6 +284,52 @@ static void test_memory_is_bounded(void **state)
     world_free(world);
 }
 
+/* A recording begins where something had been learned, and not less than fifteen minutes ago. */
+static void test_it_begins_with_what_was_learned(void **state)
+{
+    (void)state;
+    struct world *world = world_new(900 * second_ns, 64 << 20);
+    struct outlet outlet;
+    for (int i = 0; i < 1700; i++) {
+        char text[64];
+        int n = snprintf(text, sizeof text, "%04d%040d", i, 0);
+        if (i % 120 == 90)
+            ring_learn(world->ring, (const uint8_t *)text, (size_t)n);
+        advance(world, 1);
+    }
+    outlet_open(world, &outlet);
+    assert_in_range(world->out_first, 1700 - 1020, 1700 - 899);
+    assert_int_equal(world->out_first % 120, 91);
+    char hex[16], digits[16];
+    snprintf(digits, sizeof digits, "%04d", (int)world->out_first - 1);
+    for (int i = 0; i < 4; i++)
+        snprintf(hex + 2 * i, 3, "%02x", digits[i]);
+    assert_memory_equal(world->out_learned, hex, 8);
+    outlet_close(&outlet);
+    world_free(world);
+}
+
+/* What was counted before it began is in no window. */
+static void test_who_begins_in_the_middle_counts_from_there(void **state)
+{
+    (void)state;
+    struct world *world = world_new(900 * second_ns, 64 << 20);
+    struct outlet outlet;
+    advance(world, 200);
+    ring_free(world->ring);
+    world_begin(world, 900 * second_ns, 64 << 20);
+    ring_resume(world->ring);
+    for (int c = 0; c < CONTAINERS; c++)
+        take_container(world, c);
+    world->resumed = world->tick + 1;
+    advance(world, 70);
+    outlet_open(world, &outlet);
+    assert_int_equal(world->out_first, 201);
+    assert_int_equal(world->out_tick, 270);
+    outlet_close(&outlet);
+    world_free(world);
+}
+
 static void test_who_is_gone_is_forgotten(void **state)
 {
     (void)state;
@@ -353,6 +410,8 @@ int main(void)
         cmocka_unit_test(test_what_went_in_comes_out),
         cmocka_unit_test(test_it_holds_the_last_minutes_and_goes_on),
         cmocka_unit_test(test_memory_is_bounded),
+        cmocka_unit_test(test_it_begins_with_what_was_learned),
+        cmocka_unit_test(test_who_begins_in_the_middle_counts_from_there),
         cmocka_unit_test(test_who_is_gone_is_forgotten),
         cmocka_unit_test(test_every_kind_of_line_is_packed_and_read),
     };

@@ -58,9 +58,9 @@ static void whole_node(void *context, const struct http_request *request,
 {
     static const char page[] =
         "<head><link rel=\"stylesheet\" href=\"/live.css\"><script src=\"/live.js\" defer></script>"
-        "</head>" REEL_PLACE
-        "<p>here</p><form id=\"filter\">x</form><section id=\"raw\">y</section>"
-        "<a href=\"/?x=1\" class=y>end</a>";
+        "</head>" REEL_PLACE "<p id=\"verdict\" class=x>here</p>\n<form "
+                             "id=\"filter\">x</form><section id=\"raw\">y</section>"
+        "<a href=\"/?x=1\" class=y>end</a></body></html>\n";
     (void)context;
     (void)request;
     *response = (struct http_response){.status = 200,
@@ -108,7 +108,7 @@ static int ask(struct fixture *f, const char *path, const char *at)
 static int setup(void **state)
 {
     struct fixture *f = calloc(1, sizeof *f);
-    assert_int_equal(reel_new(routes, sizeof routes / sizeof *routes, f, &f->reel), 0);
+    assert_int_equal(reel_new(routes, sizeof routes / sizeof *routes, f, "<none>", &f->reel), 0);
     assert_int_equal(ask(f, "/", NULL), 0); /* nothing is kept yet */
     for (f->tick = 1; f->tick <= 6; f->tick++)
         assert_int_equal(reel_keep(f->reel, (begin + 2 * (uint64_t)f->tick) * second_ns,
@@ -155,6 +155,7 @@ static void test_the_page_begins_with_what_is_marked(void **state)
     struct fixture *f = *state;
     assert_int_equal(ask(f, "/", NULL), 200);
     assert_non_null(strstr(f->text, "<p><form id=\"reel\""));
+    assert_non_null(strstr(f->text, "before the recording: &lt;none&gt;</p>"));
     assert_non_null(strstr(f->text, "min=\"1790000002\" max=\"1790000012\" value=\"1790000008\""));
     assert_int_equal(ask(f, "/", "1790000011"), 200);
     assert_non_null(strstr(f->text, "value=\"1790000010\""));
@@ -170,14 +171,19 @@ static void test_a_report_needs_nothing_else(void **state)
     struct textbuf out = TEXTBUF_INIT;
     struct reel *reel;
     (void)state;
-    assert_int_equal(reel_new(&route, 1, NULL, &reel), 0);
+    assert_int_equal(reel_new(&route, 1, NULL, NULL, &reel), 0);
     assert_int_equal(reel_report(reel, &style, &out), -ENODATA);
     assert_int_equal(reel_keep(reel, begin * second_ns, ""), 0);
     assert_int_equal(reel_keep(reel, (begin + 1) * second_ns, "<waits>"), 0);
+    assert_int_equal(reel_keep(reel, (begin + 2) * second_ns, "named, waits"), 0);
     assert_int_equal(reel_report(reel, &style, &out), 0);
     assert_non_null(strstr(out.data, "<head><style>p{}</style></head><section id=\"moments\">"));
     assert_non_null(strstr(out.data, "&lt;waits&gt;</li>"));
-    assert_non_null(strstr(out.data, "</section>\n" REEL_PLACE "<p>here</p><a class=y>end</a>"));
+    assert_non_null(strstr(out.data, "</section>\n" REEL_PLACE
+                                     "<p id=\"verdict\" class=x>here</p>\n<a class=y>end</a>"));
+    /* Of what else is marked what was said then. */
+    assert_non_null(strstr(out.data, "named, waits</h2>\n<p class=x>here</p>\n</section>\n"
+                                     "</body></html>\n"));
     textbuf_release(&out);
     reel_free(reel);
 }

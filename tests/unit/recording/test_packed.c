@@ -27,6 +27,9 @@ static void record(char path[64])
     struct recorder *recorder = recording_start(path);
     const struct recording_container one = recording_named("c1", "cart");
     recorder_container(recorder, &one);
+    for (int i = 0; i < 2; i++)
+        recorder_line(recorder, &(struct recording_line){.kind = RECORDING_LEARNED,
+                                                         .learned = {i ? "" : "00ff4a"}});
     for (uint64_t tick = 1; tick <= TICKS; tick++) {
         recording_tick(recorder, tick);
         recorder_mark(recorder, "waits", "c1");
@@ -43,7 +46,12 @@ static int ticks_of(const char *path, char *error, size_t size)
     int n = 0, got;
     if (replay_open(path, &replay, error, size))
         return -1;
+    size_t learned;
+    const uint8_t *bytes = replay_learned(replay, &learned);
+    if (learned > 0)
+        assert_memory_equal(bytes, "\0\xff\x4a", 3);
     while ((got = replay_next(replay, &tick, error, size)) == 1) {
+        assert_int_equal(learned, 3);
         assert_int_equal(tick.number, n + 1);
         assert_string_equal(replay_mark(replay), "waits");
         n++;

@@ -69,6 +69,10 @@ static const struct broken_case broken_cases[] = {
      3, "unit: the key \"u\" is in use"},
     {HEADER "{\"unit\":{\"key\":\"u\",\"kind\":\"imc\",\"socket\":0,\"imc\":0}}\n" CONTAINER("u"),
      3, "container: \"u\" is the key of a unit or thread"},
+    {HEADER TICK(1) "{\"learned\":\"00\"}\n", 3, "learned: allowed only before the first tick"},
+    {HEADER "{\"learned\":\"0\"}\n", 2, "learned: must have at most 262144 bytes as hexadecimal"},
+    {HEADER "{\"learned\":\"0G\"}\n", 2, "learned: must have at most 262144 bytes as hexadecimal"},
+    {HEADER "{\"learned\":1}\n", 2, "learned: \"learned\" must be"},
     /* Not the end that a machine that went down leaves: whole, or the header. */
     {HEADER CONTAINER("c1") TICK(1) "{\"read\":\"c1\",\"group\":\"core\",\"enab\n", 4,
      "malformed JSON at column"},
