@@ -29,6 +29,10 @@ local promql = import '../lib/promql.libsonnet';
       'sort_desc(max by (by) (numa:interference_memory_excess_latency_seconds:mean5m{HERE, by!="named"}))'
     )
     + '{{ else }} not known.{{ end }}{{ end }}',
+  // Which file of the black box has what was before, where there is one.
+  local recorded = '{{ with %s }} What was before is recorded there:{{ range . }} {{ .Labels.file }}{{ end }} (the runbooks say how to open it).{{ end }}' % ofNode(
+    'max by (file) (interference_exporter_blackbox_newest_file_info{HERE})'
+  ),
   // A name that a user has made up must not become a command of whoever copies the line: only what Kubernetes
   // allows, DNS labels with dots between them.
   local kubernetesNames = 'and %s' % std.join(' ', [
@@ -191,7 +195,7 @@ local promql = import '../lib/promql.libsonnet';
             // All its conditions are in that rule, which the dashboards need, too.
             'container:interference_memory_waiting:ratio15m > %g' % config.latencyShare,
             'Memory reads of container %s take longer than its threshold.' % container,
-            'On node %s, memory reads of %s took longer than its threshold for {{ $value | humanizePercentage }} of the observed time in the last 15 minutes. Possible causes are traffic of its neighbours, its own traffic, or memory that has moved. %s%s' % [node, container, suspects, a.timeWent]
+            'On node %s, memory reads of %s took longer than its threshold for {{ $value | humanizePercentage }} of the observed time in the last 15 minutes. Possible causes are traffic of its neighbours, its own traffic, or memory that has moved. %s%s%s' % [node, container, suspects, a.timeWent, recorded]
           ) + placed + a.caused + aboutContainer,
           // A latency is known, but nothing to compare it with. As old as a day: a younger one may still learn.
           alert(
@@ -324,7 +328,7 @@ local promql = import '../lib/promql.libsonnet';
               )
             ||| % { memory: q.memory, share: config.aggressorShare, going: config.aggressorShare * 3 / 4 },
             'Container %s makes the memory of %s slow for the others.' % [container, node],
-            "On %s, %s makes a read of the memory of NUMA node {{ $labels.numa_node }} take {{ $value | humanize }}s longer, on average over 5 minutes: more than %g %% of what it takes when it is calm. It is named because the latency has followed its activity closely enough.{{ if %s }} To move it, unless it is a DaemonSet's (see the runbook): kubectl cordon '%s'; kubectl -n '{{ $labels.namespace }}' delete pod '{{ $labels.pod }}'; and when it runs elsewhere: kubectl uncordon '%s'.{{ end }}" % [node, container, config.aggressorShare * 100, kubernetesNames, node, node]
+            "On %s, %s makes a read of the memory of NUMA node {{ $labels.numa_node }} take {{ $value | humanize }}s longer, on average over 5 minutes: more than %g %% of what it takes when it is calm. It is named because the latency has followed its activity closely enough.{{ if %s }} To move it, unless it is a DaemonSet's (see the runbook): kubectl cordon '%s'; kubectl -n '{{ $labels.namespace }}' delete pod '{{ $labels.pod }}'; and when it runs elsewhere: kubectl uncordon '%s'.{{ end }}%s" % [node, container, config.aggressorShare * 100, kubernetesNames, node, node, recorded]
           ) + aboutContainer),
           // By the exporter's own excess, or by that over the calm of Prometheus' last hour: an exporter that
           // started again without its state takes for calm what it finds. An idle node's is nobody's.
@@ -358,11 +362,12 @@ local promql = import '../lib/promql.libsonnet';
               numa:interference_memory_activity:ratio5m < %(idle)g
             ||| % { memory: q.memory, share: config.unattributedShare, idle: config.idleShare },
             'The memory of %s is slow, and no container can be named for it.' % node,
-            'On %s, a read of the memory of NUMA node {{ $labels.numa_node }} takes {{ $value | humanize }}s longer than when it is calm, and this is not the doing of one container that could be named:{{ with (printf %s $labels.%s $labels.%s $labels.numa_node | query) }}{{ range $i, $part := . }}{{ if $i }},{{ end }} {{ $part.Labels.by }} {{ $part.Value | humanize }}s{{ end }}.{{ else }} of unknown cause; the exporter may have started again, and learn anew what is calm.{{ end }} unknown: outside of this machine, a container that is always active, or not yet told apart. group: several containers that switch together. host: processes outside of containers.' % [
+            'On %s, a read of the memory of NUMA node {{ $labels.numa_node }} takes {{ $value | humanize }}s longer than when it is calm, and this is not the doing of one container that could be named:{{ with (printf %s $labels.%s $labels.%s $labels.numa_node | query) }}{{ range $i, $part := . }}{{ if $i }},{{ end }} {{ $part.Labels.by }} {{ $part.Value | humanize }}s{{ end }}.{{ else }} of unknown cause; the exporter may have started again, and learn anew what is calm.{{ end }} unknown: outside of this machine, a container that is always active, or not yet told apart. group: several containers that switch together. host: processes outside of containers.%s' % [
               node,
               std.escapeStringJson('sort_desc(numa:interference_memory_excess_latency_seconds:mean5m{%s=%%q, %s=%%q, numa_node=%%q, by!="named"} > 0)' % [config.clusterLabel, config.nodeLabel]),
               config.clusterLabel,
               config.nodeLabel,
+              recorded,
             ]
           ) + aboutMemory,
         ],

@@ -94,18 +94,22 @@ const struct metric_desc self_descs[SELF_METRICS] = {
                "says why. Absent without that flag."),
     [SELF_BLACKBOX_ACTIVE] =
         METRIC(GAUGE, U64, EXPORTER("blackbox_active"), NULL,
-               "1 while the black box holds what is read. 0: its process has ended, and no further "
-               "file will be written until the exporter is started again. Absent, as all of it, "
-               "without --blackbox.directory."),
+               "1 while the black box holds what is read. 0: its process has ended for good, and no "
+               "further file will be written until the exporter is started again. Absent, as all "
+               "of it, without --blackbox.directory."),
     [SELF_BLACKBOX_MEMORY] = METRIC(GAUGE, U64, EXPORTER("blackbox_memory_bytes"), NULL,
                                     "What the black box holds in memory. Near 56 million: it holds "
                                     "less than fifteen minutes."),
     [SELF_BLACKBOX_HELD] = METRIC(GAUGE, DOUBLE, EXPORTER("blackbox_held_seconds"), NULL,
-                                  "How far back the black box reaches. High is good: 900 to 960."),
+                                  "How far back the black box reaches. High is good: 900 to 1020."),
     [SELF_BLACKBOX_DROPPED] =
         METRIC(COUNTER, U64, EXPORTER("blackbox_ticks_dropped"), NULL,
                "Ticks that are missing in the black box because it did not keep up. High: the disk "
                "of --blackbox.directory is slow, or the CPUs are busy."),
+    [SELF_BLACKBOX_RESTARTS] =
+        METRIC(COUNTER, U64, EXPORTER("blackbox_restarts"), NULL,
+               "Processes of the black box that were killed, each with what it held, and had "
+               "another one in their place. High: memory is short; after nine there is none."),
     [SELF_BLACKBOX_WRITTEN] = METRIC(COUNTER, U64, EXPORTER("blackbox_files_written"), NULL,
                                      "Files that the black box completed. High: much begins here."),
     [SELF_BLACKBOX_FAILURES] =
@@ -119,6 +123,11 @@ const struct metric_desc self_descs[SELF_METRICS] = {
     [SELF_BLACKBOX_FILE_BYTES] =
         METRIC(GAUGE, U64, EXPORTER("blackbox_file_bytes"), NULL,
                "What these files take of the disk. Near --blackbox.max-bytes: the oldest go."),
+
+    [SELF_BLACKBOX_NEWEST] =
+        METRIC(INFO, U64, EXPORTER("blackbox_newest_file"), "file",
+               "The newest file of the black box, which may still be written; absent while there "
+               "is none. Alerts name it."),
 
     [SELF_HTTP_REQUESTS] = METRIC(COUNTER, U64, EXPORTER("http_requests"), "handler, format, code",
                                   "HTTP requests answered. High for code 503: more scrapes at "

@@ -36,6 +36,8 @@ struct self {
     struct family *family[SELF_METRICS];
     struct series *single[SELF_METRICS]; /* of families without labels */
     struct series *build, *source;
+    struct series *newest; /* file of the black box, with this name; NULL: there is none */
+    char newest_name[SHELF_NAME_BYTES];
     struct series *containers[CONTAINER_COUNTS];
     struct series *log_dropped[LOG_DROPS];
     struct series *refused[CGROUP_REFUSALS];
@@ -233,6 +235,7 @@ void self_free(struct self *self)
         return;
     free_all(self->single, SELF_METRICS);
     series_free(self->build);
+    series_free(self->newest);
     series_free(self->source);
     free_all(self->containers, CONTAINER_COUNTS);
     free_all(self->log_dropped, LOG_DROPS);
@@ -308,6 +311,24 @@ static void update_process(struct self *self)
                 now.start_time_seconds);
 }
 
+/* A series that could not be made is tried again with the next tick. */
+static void show_newest(struct self *self, const struct self_state *state)
+{
+    const struct blackbox_report *report = &state->blackbox;
+    const char *name = report->n_files > 0 ? report->files[report->n_files - 1].name : "";
+    char path[4096];
+    if (strcmp(name, self->newest_name) == 0 && (self->newest || !name[0]))
+        return;
+    series_free(self->newest);
+    self->newest = NULL;
+    snprintf(self->newest_name, sizeof self->newest_name, "%s", name);
+    snprintf(path, sizeof path, "%s/%s", state->blackbox_directory, name);
+    const struct label label = {"file", path};
+    if (name[0] && self->family[SELF_BLACKBOX_NEWEST] &&
+        series_new(self->family[SELF_BLACKBOX_NEWEST], NULL, &label, 1, &self->newest) == 0)
+        series_set_u64(self->newest, 1);
+}
+
 static void update_blackbox(struct self *self, const struct self_state *state)
 {
     const struct blackbox_report *report = &state->blackbox;
@@ -318,10 +339,13 @@ static void update_blackbox(struct self *self, const struct self_state *state)
     series_set_u64(self->single[SELF_BLACKBOX_MEMORY], report->ring_bytes);
     series_set(self->single[SELF_BLACKBOX_HELD], seconds_of(report->ring_span_ns));
     series_set_u64(self->single[SELF_BLACKBOX_DROPPED], state->blackbox_dropped);
+    series_set_u64(self->single[SELF_BLACKBOX_RESTARTS],
+                   report->starts > 0 ? report->starts - 1 : 0);
     series_set_u64(self->single[SELF_BLACKBOX_WRITTEN], report->written);
     series_set_u64(self->single[SELF_BLACKBOX_FAILURES], report->failed);
     series_set_u64(self->single[SELF_BLACKBOX_FILES], report->n_files);
     series_set_u64(self->single[SELF_BLACKBOX_FILE_BYTES], bytes);
+    show_newest(self, state);
 }
 
 void self_update(struct self *self, const struct self_state *state)

@@ -48,6 +48,7 @@ struct self_state {
     uint64_t log_dropped[LOG_DROPS];
     bool records, recording_active; /* a recording was asked for; it goes on */
     bool has_blackbox, blackbox_active;
+    const char *blackbox_directory; /* with the former */
     struct blackbox_report blackbox;
     uint64_t blackbox_dropped;
 };

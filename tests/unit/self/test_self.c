@@ -351,6 +351,9 @@ TEST(test_disabled)
     f.tick = (struct tick){.number = 1, .wall_ns = 1};
     f.collector[0].last_success_wall_ns = f.state.reload_success_wall_ns = 1;
     f.state.records = f.state.has_blackbox = true;
+    f.state.blackbox_directory = "/var/box";
+    f.state.blackbox.n_files = 1;
+    strcpy(f.state.blackbox.files[0].name, "b.gz");
     f.status[0].pmu_enabled_seconds = 1;
     f.status[0].open_failures[REASON_NO_PMU] = 1;
     publish(&f);
@@ -455,7 +458,12 @@ TEST_WITH(the_black_box_is_shown_where_there_is_one, setup, teardown)
     f->state.blackbox.n_files = 2;
     f->state.blackbox.files[0].bytes = 10;
     f->state.blackbox.files[1].bytes = 32;
+    f->state.blackbox_directory = "/var/box";
+    strcpy(f->state.blackbox.files[1].name, "b.gz");
+    f->state.blackbox.starts = 3;
     publish(f);
+    assert_value(f, "blackbox_restarts", "", 2);
+    assert_value(f, "blackbox_newest_file", "file=\"/var/box/b.gz\"", 1);
     assert_value(f, "blackbox_active", "", 1);
     assert_value(f, "blackbox_memory_bytes", "", 1000);
     assert_value(f, "blackbox_held_seconds", "", 930.5);
@@ -464,6 +472,11 @@ TEST_WITH(the_black_box_is_shown_where_there_is_one, setup, teardown)
     assert_value(f, "blackbox_failures", "", 1);
     assert_value(f, "blackbox_files", "", 2);
     assert_value(f, "blackbox_file_bytes", "", 42);
+    f->state.blackbox.n_files = 1; /* another one in its place, of which there is one at a time */
+    strcpy(f->state.blackbox.files[0].name, "a.gz");
+    publish(f);
+    assert_value(f, "blackbox_newest_file", "file=\"/var/box/a.gz\"", 1);
+    assert_value(f, "blackbox_newest_file", "file=\"/var/box/b.gz\"", absent);
 }
 
 TEST_WITH(lines_that_are_missing_in_the_log_are_counted, setup, teardown)
