@@ -20,6 +20,7 @@
 #include "exporter/blackbox/pack.h"
 #include "exporter/blackbox/scribe.h"
 #include "exporter/service/channel.h"
+#include "exporter/service/confine.h"
 #include "exporter/service/descriptors.h"
 #include "exporter/service/privileges.h"
 
@@ -76,6 +77,7 @@ static int run_keeper(const struct blackbox *blackbox, int channel)
     /* What the reader holds is not theirs, and would stay open behind its back. */
     descriptors_close_all_but(keep, 3);
     (void)privileges_drop(NULL, 0);
+    (void)confine_directory(config.directory);
     struct pollfd end = {.fd = channel, .events = POLLRDHUP};
     while (config.starts < STARTS_MAX && (config.starts == 0 || poll(&end, 1, PAUSE_MS) == 0)) {
         config.starts++;

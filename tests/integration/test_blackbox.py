@@ -5,19 +5,28 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import stat
 import subprocess
+import sys
 import tempfile
 import unittest
 import zlib
 
 import harness
+from browser import Browser
 from harness import wait_until
 from test_lost_time import WINDOW, Everywhere, Watch, own_quota
 from web_files import basic, bcrypt
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "replay/days"))
+import kinds
+import node
+
 LOSSES = "interference_container_lost_seconds_total"
+# Totals, which begin with the recording; and what a regression of half an hour says.
+SINCE_BEGIN = {"values", "caused_latency_seconds", "caused_latency_uncertainty_seconds"}
 
 
 def text_of(path):
@@ -36,6 +45,10 @@ def ticks(path):
     lines = [json.loads(line) for line in text_of(path).splitlines()]
     assert "recording" in lines[0]
     return [line["tick"] for line in lines if "tick" in line]
+
+
+def below(pid):
+    return [each for child in harness.children(pid) for each in (child, *below(child))]
 
 
 def replayed(path, *flags):
@@ -61,9 +74,9 @@ class BlackBox(unittest.TestCase):
 
     @staticmethod
     def scribe(exporter):
-        """The child whose words are of the black box: it alone has its eventfd and a niceness."""
-        return next(pid for pid in harness.children(exporter.pid)
-                    if os.getpriority(os.PRIO_PROCESS, pid) == 10)
+        """It alone has a niceness. None: there is none."""
+        return next((pid for pid in below(exporter.pid)
+                     if os.getpriority(os.PRIO_PROCESS, pid) == 10), None)
 
     def asked(self, exporter):
         exporter.process.send_signal(signal.SIGUSR2)
@@ -128,7 +141,9 @@ class BlackBox(unittest.TestCase):
             self.assertGreater(compared, 4)
             page = exporter.text("/", accept="text/html")
             self.assertIn('<form id="reel"', page)
-            self.assertIn("loses_time</a>", page)
+            if chromium := shutil.which("chromium"):
+                self.seen(chromium, exporter, path, document)
+            self.assertRegex(page, "loses_time: [^<]*</a>")
             self.assertIn("REPLAY", page)
             self.assertEqual(exporter.get("/api/v1/containers?at=x")[0], 400)
         named = harness.run_exporter(f"--open={path}", "--report=html")
@@ -136,38 +151,83 @@ class BlackBox(unittest.TestCase):
         others = harness.run_exporter(f"--open={path}", "--report=html", "--anonymise")
         name = next(c["container"] for c in document["containers"])
         for text in (named.stdout, others.stdout):
-            self.assertIn("loses_time</li>", text)
+            self.assertRegex(text, "loses_time: [^<]*</li>")
             self.assertNotRegex(text, r'(src|href)="')
         self.assertIn(name, named.stdout)
         self.assertNotIn(name, others.stdout)
         self.assertNotIn(name[:20], others.stdout)
 
-    def test_whoever_is_killed_leaves_what_was_written(self):
-        for whom in ("scribe", "exporter"):
-            with self.subTest(whom), self.exporter() as exporter:
-                path = self.asked(exporter)
-                wait_until(lambda: len(ticks(path)) > 20, 30, "two pieces")
-                scribe = self.scribe(exporter)
-                if whom == "exporter":
-                    exporter.process.kill()
-                    exporter.process.wait()
-                    wait_until(lambda: harness.is_gone(scribe), 10, "the scribe ends, too")
-                else:
-                    os.kill(scribe, signal.SIGKILL)
-                    wait_until(lambda: exporter.scrape().get(
-                        "interference_exporter_blackbox_active") == 0, 10, "that is told")
-                    before = exporter.tick()
-                    wait_until(lambda: exporter.tick() > before + 5, 20, "ticks go on")
-                seen = ticks(path)
-                self.assertEqual(seen, list(range(seen[0], seen[-1] + 1)))
-                self.assertEqual(replayed(path).get("interference_exporter_ticks_total"),
-                                 len(seen))
-                path.unlink()
+    def seen(self, chromium, exporter, path, document):
+        """In a browser, with what its own page says: before, when it is marked, and at the end."""
+        first = next(json.loads(line) for line in text_of(path).splitlines() if '"tick"' in line)
+        begin, row = first["wall_ns"] // 10**9, "document.querySelector('#containers tbody tr')"
+        profile = self.enterContext(tempfile.TemporaryDirectory())
+        browser = Browser(chromium, profile)
+        self.addCleanup(browser.close)
+        with browser.tab() as tab:
+            tab.open(f"http://127.0.0.1:{exporter.port}/")
+            marked = int(tab.run("document.querySelector('#reel a').dataset.at"))
+            self.assertEqual(int(tab.run("document.querySelector('#reel input').value")), marked)
+            for name, at, says in (("before", begin, False), ("while", marked, True),
+                                   ("after", int(document["timestamp_seconds"]), True)):
+                tab.open(f"http://127.0.0.1:{exporter.port}/?at={at}")
+                self.assertEqual("quota" in tab.run(f"{row}.textContent"), says, name)
+                if directory := os.environ.get("IE_SCREENSHOTS"):
+                    tab.screenshot(pathlib.Path(directory) / f"{name}.png", 1280)
+            self.assertEqual(tab.complaints(), [])
+
+    def whole(self, path):
+        """All ticks are there from the first to the last, and replay."""
+        seen = ticks(path)
+        self.assertEqual(seen, list(range(seen[0], seen[-1] + 1)))
+        page = replayed(path)
+        self.assertEqual(page.get("interference_exporter_ticks_total"), len(seen))
+        return page
+
+    def test_a_killed_exporter_leaves_what_was_written(self):
+        with self.exporter() as exporter:
+            path = self.asked(exporter)
+            wait_until(lambda: len(ticks(path)) > 20, 30, "two pieces")
+            others = below(exporter.pid)
+            exporter.process.kill()
+            exporter.process.wait()
+            wait_until(lambda: all(map(harness.is_gone, others)), 10, "all others end, too")
+            self.whole(path)
+
+    def test_a_killed_writer_is_followed_by_another(self):
+        """What the first one wrote stays; the next one's file has all containers, and of each what
+        it did from there on, not what it did before."""
+        harness.need_root()
+        groups = self.enterContext(harness.Cgroups())
+        groups.spawn(groups.make("busy"), ["bash", "-c", "while :; do :; done"])
+        with self.exporter("--containers.all-cgroups", groups.only()) as exporter:
+            path = self.asked(exporter)
+            wait_until(lambda: len(ticks(path)) > 20, 30, "two pieces")
+            scribe = self.scribe(exporter)
+            os.kill(scribe, signal.SIGKILL)
+            wait_until(lambda: self.scribe(exporter) not in (None, scribe), 20, "another one")
+            wait_until(lambda: exporter.scrape().get(
+                "interference_exporter_blackbox_restarts_total") == 1, 20, "that is told")
+            self.assertEqual(exporter.scrape().get("interference_exporter_blackbox_active"), 1)
+            self.whole(path)
+            begun = exporter.tick()
+            exporter.process.send_signal(signal.SIGUSR2)
+            wait_until(lambda: len(self.files()) == 2, 20, "a second file")
+            (second,) = [p for p in self.files() if p != path]
+            wait_until(lambda: second.stat().st_size and ticks(second)[-1:] > [begun + 10], 30,
+                       "ticks of it")
+            newest = exporter.scrape().select("interference_exporter_blackbox_newest_file_info")
+            self.assertEqual([dict(labels)["file"] for labels in newest], [str(second)])
+        self.whole(second)
+        text = text_of(second)
+        self.assertIn('{"learned":"', text)
+        key = re.search(r'{"container":{"key":"([^"]*)","cgroup":"[^"]*busy"', text)[1]
+        times = [json.loads(line) for line in text.splitlines()
+                 if line.startswith(f'{{"activity":"{key}"')]
+        self.assertEqual(times[0]["cpu_time_ns"], 0)
+        self.assertGreater(times[-1]["cpu_time_ns"], 0)
 
     def test_all_processes_may_be_asked(self):
-        def below(pid):
-            return [each for child in harness.children(pid) for each in (child, *below(child))]
-
         with self.exporter() as exporter:
             others = below(exporter.pid)
             self.assertGreater(len(others), 2)
@@ -233,6 +293,50 @@ class BlackBox(unittest.TestCase):
             self.assertEqual(exporter.get("/api/v1/blackbox", strange, method="POST")[0], 403)
             self.assertEqual(exporter.get("/api/v1/blackbox", alice, method="POST")[0], 202)
             wait_until(lambda: any("-asked." in p.name for p in self.files()), 20, "a file")
+
+    def test_a_file_begins_with_what_was_known(self):
+        """Of forty minutes the last fifteen: each number that is shown is the one of the whole."""
+        day = node.Day("box", 1)
+        day.services(4)
+        kinds.aggressor(day, "report", 33 * 60, 37 * 60, 0.4, pod="report-29000000-abcde")
+        with self.record.open("w") as file:
+            file.write(day.header(0) + "".join(map(day.tick, range(38 * 60))))
+        with harness.Exporter(f"--blackbox.directory={self.directory}", "--web.api",
+                              f"--source.replay.file={self.record}",
+                              "--source.replay.speed=max") as exporter:
+            wait_until(lambda: exporter.json("/api/v1/containers")["replay_ended"], 60, "its end")
+        path = self.files()[-1]
+        began = ticks(path)[0]
+        self.assertGreater(began, 600)
+        with harness.Exporter(f"--open={self.record}") as whole, \
+                harness.Exporter(f"--open={path}") as part:
+            for each in (whole, part):
+                wait_until(lambda: each.json("/api/v1/containers")["replay_ended"], 60, "its end")
+            shown = int(re.search(r'name="at" min="(\d+)"', part.text("/", accept="text/html"))[1])
+            self.assertLessEqual(shown - began, 61)
+            waited = 0
+            for at in (*range(shown, shown + 20), *range(shown + 20, 38 * 60 - 1, 15)):
+                ours, theirs = (each.json(f"/api/v1/containers?at={at}") for each in (part, whole))
+                self.assertEqual(ours["tick"], theirs["tick"])
+                of = [{c["container"]: {k: c[k] for k in c if k not in SINCE_BEGIN}
+                       for c in each["containers"]} for each in (ours, theirs)]
+                self.assertEqual(of[0], of[1])
+                waited += sum(c["state"] == "waits" for c in of[0].values())
+                ours, theirs = (each.json(f"/api/v1/interference?at={at}")["domains"][0]
+                                for each in (part, whole))
+                for name in ("latency_ns", "calm_ns", "excess_ns"):
+                    self.assertAlmostEqual(ours[name], theirs[name], delta=1e-9, msg=name)
+                self.assertEqual([a["container"] for a in ours["aggressors"]],
+                                 [a["container"] for a in theirs["aggressors"]])
+            self.assertGreater(waited, 4)
+            self.assertNotIn('class="note"', part.text("/", accept="text/html"))
+        # As an earlier exporter wrote it.
+        path.write_text("".join(line for line in text_of(path).splitlines(True)
+                                if not line.startswith('{"learned"')))
+        old = path.rename(path.with_suffix(""))
+        run = harness.run_exporter(f"--open={old}", "--report=html")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("there was none: everything is learned anew", run.stdout)
 
     def test_a_newer_format_is_refused_with_words(self):
         with self.exporter() as exporter:
