@@ -36,6 +36,7 @@ cp -a "$1/run/ie" /run/ie
 cp "$1"/run/ie/lib/systemd/system/* "$1"/units/* /run/units/
 mount -t tmpfs tmpfs /tmp
 mount -t tmpfs tmpfs /var/tmp
+mount -t tmpfs -o mode=755 tmpfs /var/lib
 mount --bind /etc /etc
 mount -o remount,bind,ro /etc
 hostname ie-test
@@ -248,28 +249,30 @@ class Service(unittest.TestCase):
         self.machine.systemctl("stop", UNIT)
         self.assertEqual(self.machine.show("Result"), "success")
 
-    def test_state(self):
-        """The state's directory is writable with the documented drop-in, and only with it."""
-        flags = ("--events.file=/run/ie/events.json", "--containers.all-cgroups",
-                 "--state.file=/var/lib/interference_exporter/state")
-
-        def state():
-            return json.loads(self.get("/api/v1/status"))["state"]["at_start"]
+    def test_what_it_writes(self):
+        """The black box without a flag, and a state file that is asked for: in its own directory."""
         directory = "/var/lib/interference_exporter"
-        self.machine.inside("mount", "-t", "tmpfs", "tmpfs", "/var/lib")
-        self.machine.inside("mkdir", directory)
-        self.start(*flags)
+
+        def document(name):
+            return json.loads(self.get(f"/api/v1/{name}"))
+
+        def files():
+            return self.machine.inside("ls", f"{directory}/blackbox").stdout.split()
+        self.start("--events.file=/run/ie/events.json", "--containers.all-cgroups",
+                   f"--state.file={directory}/state")
+        self.assertIn("there was none", document("status")["state"]["at_start"])
+        self.assertEqual(document("blackbox")["directory"], f"{directory}/blackbox")
+        self.machine.systemctl("kill", "--signal=SIGUSR2", UNIT)
+        wait_until(lambda: any("-asked" in name for name in files()), 20, "a file")
         self.machine.systemctl("stop", UNIT)
         self.assertEqual(self.machine.show("Result"), "success")
-        self.assertEqual(self.machine.inside("ls", directory).stdout, "")
-        self.start(*flags, service="StateDirectory=interference_exporter\nStateDirectoryMode=0700")
-        self.assertIn("there was none", state())
-        self.machine.systemctl("stop", UNIT)
-        self.assertEqual(self.machine.inside("stat", "-c%a %U", directory,
+        self.assertEqual(self.machine.inside("stat", "-c%a %U", directory, f"{directory}/blackbox",
                                              f"{directory}/state").stdout,
-                         "700 root\n600 root\n")
-        self.machine.systemctl("start", UNIT)
-        self.assertRegex(state(), "^read: [1-9]")
+                         "700 root\n700 root\n600 root\n")
+        self.start("--events.file=/run/ie/events.json", "--containers.all-cgroups",
+                   f"--state.file={directory}/state", service="Environment=BLACKBOX=")
+        self.assertRegex(document("status")["state"]["at_start"], "^read: [1-9]")
+        self.assertNotIn("interference_exporter_blackbox_active 1", self.get("/metrics"))
         self.machine.systemctl("stop", UNIT)
 
     def test_another_user(self):
