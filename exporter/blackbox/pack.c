@@ -53,62 +53,7 @@ const char *unpack_text(struct unpack *in)
     return text;
 }
 
-/* What both ends have as it lies in memory, being one program. */
-static void pack_bytes(struct textbuf *out, const void *bytes, size_t n)
-{
-    textbuf_add(out, bytes, n);
-}
-
-static void unpack_bytes(struct unpack *in, void *bytes, size_t n)
-{
-    if ((size_t)(in->end - in->at) < n) {
-        in->failed = true;
-        return;
-    }
-    memcpy(bytes, in->at, n);
-    in->at += n;
-}
-
 /* ---- readings ---- */
-
-bool reading_of_line(const struct recording_line *line, struct recording_read *out)
-{
-    switch (line->kind) {
-    case RECORDING_READ:
-        *out = line->read;
-        return true;
-    case RECORDING_ACTIVITY:
-        *out = (struct recording_read){.key = line->activity.key,
-                                       .group = GROUP_ACTIVITY,
-                                       .cpu = line->activity.cpu,
-                                       .present = 1,
-                                       .values = {line->activity.cpu_time_ns}};
-        return true;
-    case RECORDING_PAGES:
-        *out = (struct recording_read){.key = line->pages.key,
-                                       .group = GROUP_PAGES,
-                                       .cpu = line->pages.numa_node,
-                                       .present = 1,
-                                       .values = {line->pages.bytes}};
-        return true;
-    default:
-        return false;
-    }
-}
-
-void line_of_reading(const struct recording_read *read, struct recording_line *out)
-{
-    if (read->group == GROUP_ACTIVITY) {
-        out->kind = RECORDING_ACTIVITY;
-        out->activity = (struct recording_activity){read->key, read->cpu, read->values[0]};
-    } else if (read->group == GROUP_PAGES) {
-        out->kind = RECORDING_PAGES;
-        out->pages = (struct recording_pages){read->key, read->cpu, read->values[0]};
-    } else {
-        out->kind = RECORDING_READ;
-        out->read = *read;
-    }
-}
 
 /* The only lines of which there are many: into one buffer, and added once. */
 static void pack_reading(struct textbuf *out, const struct recording_read *read)
@@ -147,139 +92,140 @@ static void unpack_reading(struct unpack *in, struct recording_line *out)
     line_of_reading(&read, out);
 }
 
-/* ---- the others ---- */
+/* ---- the others: one walk, which writes a line or reads one ---- */
 
-static void pack_container(struct textbuf *out, const struct recording_container *c)
+struct walk {
+    struct textbuf *out; /* writing; NULL: reading */
+    struct unpack *in;
+};
+
+static void walk_u64(const struct walk *walk, uint64_t *value)
 {
-    const char *const texts[] = {c->key,       c->cgroup, c->id,      c->namespace_, c->pod,
-                                 c->container, c->image,  c->pod_uid, c->runtime,    c->qos_class};
+    if (walk->out)
+        pack_u64(walk->out, *value);
+    else
+        *value = unpack_u64(walk->in);
+}
+
+static void walk_text(const struct walk *walk, const char **text)
+{
+    if (walk->out)
+        pack_text(walk->out, *text);
+    else
+        *text = unpack_text(walk->in);
+}
+
+static void walk_key(const struct walk *walk, const char **key)
+{
+    walk_text(walk, key);
+    if (walk->in)
+        walk->in->failed |= strlen(*key) > RECORDING_MAX_KEY;
+}
+
+/* What both ends have as it lies in memory, being one program. */
+static void walk_bytes(const struct walk *walk, void *bytes, size_t n)
+{
+    struct unpack *in = walk->in;
+    if (walk->out) {
+        textbuf_add(walk->out, bytes, n);
+    } else if ((size_t)(in->end - in->at) < n) {
+        in->failed = true;
+    } else {
+        memcpy(bytes, in->at, n);
+        in->at += n;
+    }
+}
+
+static void walk_container(const struct walk *walk, struct recording_container *c)
+{
+    const char **texts[] = {&c->cgroup, &c->id,      &c->namespace_, &c->pod,      &c->container,
+                            &c->image,  &c->pod_uid, &c->runtime,    &c->qos_class};
+    uint64_t pending = c->pending;
+    walk_key(walk, &c->key);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        pack_text(out, texts[i]);
-    pack_u64(out, c->pending);
-    pack_u64(out, c->found_mono_ns);
+        walk_text(walk, texts[i]);
+    walk_u64(walk, &pending);
+    walk_u64(walk, &c->found_mono_ns);
+    c->pending = pending != 0;
 }
 
-static void unpack_container(struct unpack *in, struct recording_container *c)
+static void walk_sample(const struct walk *walk, struct recording_sample *sample)
 {
-    const char **texts[] = {&c->key,       &c->cgroup, &c->id,      &c->namespace_, &c->pod,
-                            &c->container, &c->image,  &c->pod_uid, &c->runtime,    &c->qos_class};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        *texts[i] = unpack_text(in);
-    c->pending = unpack_u64(in) != 0;
-    c->found_mono_ns = unpack_u64(in);
-    in->failed |= strlen(c->key) > RECORDING_MAX_KEY;
-}
-
-static void pack_sample(struct textbuf *out, const struct recording_sample *sample)
-{
-    pack_text(out, sample->key);
-    pack_bytes(out, &sample->sample, sizeof sample->sample);
-    pack_u64(out, sample->period);
-}
-
-static void unpack_sample(struct unpack *in, struct recording_sample *sample)
-{
-    sample->key = unpack_text(in);
-    unpack_bytes(in, &sample->sample, sizeof sample->sample);
-    sample->period = unpack_u64(in);
+    walk_text(walk, &sample->key);
+    walk_bytes(walk, &sample->sample, sizeof sample->sample);
+    walk_u64(walk, &sample->period);
     sample->timed = true;
+}
+
+/* False: there are none of this kind. */
+static bool walk_line(const struct walk *walk, struct recording_line *line)
+{
+    switch (line->kind) {
+    case RECORDING_HEADER:
+        walk_bytes(walk, &line->header, sizeof line->header);
+        break;
+    case RECORDING_CONTAINER:
+        walk_container(walk, &line->container);
+        break;
+    case RECORDING_UNIT:
+        walk_bytes(walk, &line->unit, sizeof line->unit);
+        break;
+    case RECORDING_THREAD:
+        walk_bytes(walk, &line->thread, sizeof line->thread);
+        break;
+    case RECORDING_TICK:
+        walk_u64(walk, &line->tick.number);
+        walk_u64(walk, &line->tick.mono_ns);
+        walk_u64(walk, &line->tick.wall_ns);
+        break;
+    case RECORDING_SAMPLE:
+        walk_sample(walk, &line->sample);
+        break;
+    case RECORDING_LOST:
+        walk_bytes(walk, &line->lost, sizeof line->lost);
+        break;
+    case RECORDING_PROBE:
+        walk_bytes(walk, &line->probe, sizeof line->probe);
+        break;
+    case RECORDING_GONE:
+        walk_key(walk, &line->gone.key);
+        break;
+    case RECORDING_MARK:
+        walk_text(walk, &line->mark.why);
+        walk_text(walk, &line->mark.key);
+        break;
+    default:
+        return false;
+    }
+    return true;
 }
 
 void pack_line(struct textbuf *out, const struct recording_line *line)
 {
+    const struct walk walk = {.out = out};
     struct recording_read read;
-    bool reading = reading_of_line(line, &read);
-    textbuf_char(out, (char)(reading ? RECORDING_READ : line->kind));
-    if (reading) {
+    struct recording_line copy;
+    if (reading_of_line(line, &read)) {
+        textbuf_char(out, RECORDING_READ);
         pack_reading(out, &read);
         return;
     }
-    switch (line->kind) {
-    case RECORDING_HEADER:
-        pack_bytes(out, &line->header, sizeof line->header);
-        break;
-    case RECORDING_CONTAINER:
-        pack_container(out, &line->container);
-        break;
-    case RECORDING_UNIT:
-        pack_bytes(out, &line->unit, sizeof line->unit);
-        break;
-    case RECORDING_THREAD:
-        pack_bytes(out, &line->thread, sizeof line->thread);
-        break;
-    case RECORDING_TICK:
-        pack_u64(out, line->tick.number);
-        pack_u64(out, line->tick.mono_ns);
-        pack_u64(out, line->tick.wall_ns);
-        break;
-    case RECORDING_SAMPLE:
-        pack_sample(out, &line->sample);
-        break;
-    case RECORDING_LOST:
-        pack_bytes(out, &line->lost, sizeof line->lost);
-        break;
-    case RECORDING_PROBE:
-        pack_bytes(out, &line->probe, sizeof line->probe);
-        break;
-    case RECORDING_GONE:
-        pack_text(out, line->gone.key);
-        break;
-    case RECORDING_MARK:
-        pack_text(out, line->mark.why);
-        pack_text(out, line->mark.key);
-        break;
-    default:
-        break;
-    }
+    textbuf_char(out, (char)line->kind);
+    copy = *line;
+    walk_line(&walk, &copy);
 }
 
 bool unpack_line(struct unpack *in, struct recording_line *out)
 {
+    const struct walk walk = {.in = in};
     uint8_t kind = 0;
-    unpack_bytes(in, &kind, 1);
+    walk_bytes(&walk, &kind, 1);
     *out = (struct recording_line){.kind = (enum recording_kind)kind};
     if (in->failed)
         return false;
-    switch (out->kind) {
-    case RECORDING_READ:
+    if (out->kind == RECORDING_READ)
         unpack_reading(in, out);
-        break;
-    case RECORDING_HEADER:
-        unpack_bytes(in, &out->header, sizeof out->header);
-        break;
-    case RECORDING_CONTAINER:
-        unpack_container(in, &out->container);
-        break;
-    case RECORDING_UNIT:
-        unpack_bytes(in, &out->unit, sizeof out->unit);
-        break;
-    case RECORDING_THREAD:
-        unpack_bytes(in, &out->thread, sizeof out->thread);
-        break;
-    case RECORDING_TICK:
-        out->tick.number = unpack_u64(in);
-        out->tick.mono_ns = unpack_u64(in);
-        out->tick.wall_ns = unpack_u64(in);
-        break;
-    case RECORDING_SAMPLE:
-        unpack_sample(in, &out->sample);
-        break;
-    case RECORDING_LOST:
-        unpack_bytes(in, &out->lost, sizeof out->lost);
-        break;
-    case RECORDING_PROBE:
-        unpack_bytes(in, &out->probe, sizeof out->probe);
-        break;
-    case RECORDING_GONE:
-        out->gone.key = unpack_text(in);
-        in->failed |= strlen(out->gone.key) > RECORDING_MAX_KEY;
-        break;
-    case RECORDING_MARK:
-        out->mark.why = unpack_text(in);
-        out->mark.key = unpack_text(in);
-        break;
-    default:
+    else if (!walk_line(&walk, out))
         in->failed = true;
-    }
     return !in->failed;
 }

@@ -40,12 +40,4 @@ void pack_line(struct textbuf *out, const struct recording_line *line);
 /* Its texts point into the bytes; there is nothing to release. False: it is none. */
 bool unpack_line(struct unpack *in, struct recording_line *out);
 
-/*
- * What a reading's line says, whichever kind it has: activity and pages as readings of one role,
- * where "cpu" may be the NUMA node. False: the line is of another kind.
- */
-bool reading_of_line(const struct recording_line *line, struct recording_read *out);
-/* And back. */
-void line_of_reading(const struct recording_read *read, struct recording_line *out);
-
 #endif

@@ -342,3 +342,44 @@ void recording_line_release(struct recording_line *line)
     json_decref(line->owner);
     line->owner = NULL;
 }
+
+/* ---- readings ---- */
+
+bool reading_of_line(const struct recording_line *line, struct recording_read *out)
+{
+    switch (line->kind) {
+    case RECORDING_READ:
+        *out = line->read;
+        return true;
+    case RECORDING_ACTIVITY:
+        *out = (struct recording_read){.key = line->activity.key,
+                                       .group = GROUP_ACTIVITY,
+                                       .cpu = line->activity.cpu,
+                                       .present = 1,
+                                       .values = {line->activity.cpu_time_ns}};
+        return true;
+    case RECORDING_PAGES:
+        *out = (struct recording_read){.key = line->pages.key,
+                                       .group = GROUP_PAGES,
+                                       .cpu = line->pages.numa_node,
+                                       .present = 1,
+                                       .values = {line->pages.bytes}};
+        return true;
+    default:
+        return false;
+    }
+}
+
+void line_of_reading(const struct recording_read *read, struct recording_line *out)
+{
+    if (read->group == GROUP_ACTIVITY) {
+        out->kind = RECORDING_ACTIVITY;
+        out->activity = (struct recording_activity){read->key, read->cpu, read->values[0]};
+    } else if (read->group == GROUP_PAGES) {
+        out->kind = RECORDING_PAGES;
+        out->pages = (struct recording_pages){read->key, read->cpu, read->values[0]};
+    } else {
+        out->kind = RECORDING_READ;
+        out->read = *read;
+    }
+}

@@ -175,4 +175,12 @@ int recording_parse_line(const char *text, size_t len, struct recording_line *ou
                          size_t error_size);
 void recording_line_release(struct recording_line *line);
 
+/*
+ * What a reading's line says, whichever kind it has: activity and pages as readings of one role,
+ * where "cpu" may be the NUMA node. False: the line is of another kind.
+ */
+bool reading_of_line(const struct recording_line *line, struct recording_read *out);
+/* And back. */
+void line_of_reading(const struct recording_read *read, struct recording_line *out);
+
 #endif

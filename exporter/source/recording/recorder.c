@@ -271,22 +271,14 @@ void recorder_row(struct recorder *recorder, const char *key, enum group group,
                   const struct reading_row *row)
 {
     struct recording_line line;
-    if (group == GROUP_ACTIVITY) {
-        line.kind = RECORDING_ACTIVITY;
-        line.activity = (struct recording_activity){key, row->cpu, row->count[0]};
-    } else if (group == GROUP_PAGES) {
-        line.kind = RECORDING_PAGES;
-        line.pages = (struct recording_pages){key, row->cpu, row->count[0]};
-    } else {
-        line.kind = RECORDING_READ;
-        line.read.key = key;
-        line.read.group = group;
-        line.read.cpu = row->cpu;
-        line.read.enabled_ns = row->enabled_ns;
-        line.read.running_ns = row->running_ns;
-        line.read.present = row->present;
-        memcpy(line.read.values, row->count, group_descs[group].n * sizeof *row->count);
-    }
+    struct recording_read read = {.key = key,
+                                  .group = group,
+                                  .cpu = row->cpu,
+                                  .enabled_ns = row->enabled_ns,
+                                  .running_ns = row->running_ns,
+                                  .present = row->present};
+    memcpy(read.values, row->count, group_descs[group].n * sizeof *row->count);
+    line_of_reading(&read, &line);
     recorder_line(recorder, &line);
 }
 

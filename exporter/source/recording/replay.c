@@ -104,12 +104,16 @@ static int take_thread(struct replay *replay, const struct recording_line *line)
     return replay_keys_add(&replay->keys, line->thread.key, SCOPE_THREAD) ? no_memory(replay) : 0;
 }
 
-/* For lines that only make sense within a tick and of a known key. */
-static int check_key(struct replay *replay, const char *what, const char *key,
+/* For lines that only make sense within a tick and of a known key; 'machine': or of the machine. */
+static int check_key(struct replay *replay, const char *what, const char *key, bool machine,
                      struct replay_key **out)
 {
     if (replay->turn == 0)
         return broken(replay, -EINVAL, "%s: before the first tick", what);
+    if (machine && strcmp(key, RECORDING_MACHINE_KEY) == 0) {
+        *out = replay_keys_machine(&replay->keys);
+        return *out ? 0 : no_memory(replay);
+    }
     *out = replay_keys_find(&replay->keys, key);
     if (!*out)
         return broken(replay, -EINVAL, "%s: no container, unit or thread line has the key \"%s\"",
@@ -117,80 +121,36 @@ static int check_key(struct replay *replay, const char *what, const char *key,
     return 0;
 }
 
-/* Of groups that the machine has as well. */
-static int check_any_key(struct replay *replay, const char *what, const char *key,
-                         struct replay_key **out)
+static int take_reading(struct replay *replay, const struct recording_line *line)
 {
-    if (strcmp(key, RECORDING_MACHINE_KEY) != 0)
-        return check_key(replay, what, key, out);
-    if (replay->turn == 0)
-        return broken(replay, -EINVAL, "%s: before the first tick", what);
-    *out = replay_keys_machine(&replay->keys);
-    return *out ? 0 : no_memory(replay);
-}
-
-static int put_read(struct replay *replay, const char *what, struct replay_key *key,
-                    const struct recording_read *read)
-{
-    struct replay_group *group = replay_key_group(key, read->group);
+    struct recording_read read = {.cpu = -1};
+    struct replay_key *key;
+    reading_of_line(line, &read);
+    const char *name = group_descs[read.group].name;
+    const char *what = line->kind == RECORDING_READ ? "read" : name;
+    bool any = read.group == GROUP_ACTIVITY || read.group == GROUP_BANDWIDTH;
+    int err = check_key(replay, what, read.key, any, &key);
+    if (err)
+        return err;
+    if (read.group == GROUP_ACTIVITY)
+        read.enabled_ns = read.running_ns = read.values[0];
+    struct replay_group *group = replay_key_group(key, read.group);
     if (!group)
         return no_memory(replay);
-    int err = replay_group_put(group, read, replay->turn);
-    const char *name = group_descs[read->group].name;
+    err = replay_group_put(group, &read, replay->turn);
     if (err == -EEXIST)
         return broken(replay, -EINVAL, "%s: a second reading of \"%s\" %s in this tick", what,
-                      read->key, name);
+                      read.key, name);
     if (err == -EINVAL)
         return broken(replay, err, "%s: \"%s\" %s comes both with and without \"cpu\"", what,
-                      read->key, name);
+                      read.key, name);
     return err ? no_memory(replay) : 0;
-}
-
-static int take_read(struct replay *replay, const struct recording_line *line)
-{
-    struct replay_key *key;
-    int err = line->read.group == GROUP_BANDWIDTH
-                  ? check_any_key(replay, "read", line->read.key, &key)
-                  : check_key(replay, "read", line->read.key, &key);
-    return err ? err : put_read(replay, "read", key, &line->read);
-}
-
-static int take_activity(struct replay *replay, const struct recording_line *line)
-{
-    const struct recording_activity *activity = &line->activity;
-    const struct recording_read read = {
-        .key = activity->key,
-        .group = GROUP_ACTIVITY,
-        .cpu = activity->cpu,
-        .enabled_ns = activity->cpu_time_ns,
-        .running_ns = activity->cpu_time_ns,
-        .present = 1,
-        .values = {activity->cpu_time_ns},
-    };
-    struct replay_key *key;
-    int err = check_any_key(replay, "activity", activity->key, &key);
-    return err ? err : put_read(replay, "activity", key, &read);
-}
-
-static int take_pages(struct replay *replay, const struct recording_line *line)
-{
-    const struct recording_pages *pages = &line->pages;
-    const struct recording_read read = {
-        .key = pages->key,
-        .group = GROUP_PAGES,
-        .cpu = pages->numa_node,
-        .present = 1,
-        .values = {pages->bytes},
-    };
-    struct replay_key *key;
-    int err = check_key(replay, "pages", pages->key, &key);
-    return err ? err : put_read(replay, "pages", key, &read);
 }
 
 static int take_sample(struct replay *replay, const struct recording_line *line)
 {
     struct replay_key *key;
-    int err = check_key(replay, "sample", line->sample.key, &key);
+    int err = check_key(replay, "sample", line->sample.key, false, &key);
     if (err)
         return err;
     return replay_samples_put(&replay->samples, &line->sample, key) ? no_memory(replay) : 0;
@@ -259,11 +219,9 @@ static int take_line(struct replay *replay, const struct recording_line *line)
     case RECORDING_TICK:
         return take_tick(replay, line);
     case RECORDING_READ:
-        return take_read(replay, line);
     case RECORDING_ACTIVITY:
-        return take_activity(replay, line);
     case RECORDING_PAGES:
-        return take_pages(replay, line);
+        return take_reading(replay, line);
     case RECORDING_SAMPLE:
         return take_sample(replay, line);
     case RECORDING_PROBE:
