@@ -1,5 +1,5 @@
-/* CPU time in recordings: lines of containers and of the machine, as the source set hands them out.
- */
+/* CPU time, memory and bandwidth in recordings: lines of containers and of the machine, as the source
+ * set hands them out. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,10 +13,9 @@
 #include <cmocka.h>
 
 #include "exporter/source/source_set.h"
+#include "tests/unit/support/fake_source.h"
 #include "tests/unit/support/recordings.h"
 #include "tests/unit/support/wanderer.h"
-
-#define ACTIVITY(key, more, time) "{\"activity\":\"" key "\"," more "\"cpu_time_ns\":" #time "}\n"
 
 struct playing {
     char path[64];
@@ -120,23 +119,6 @@ static void test_only_activity_of_the_machine(void **state)
     stop(&p);
 }
 
-static void test_what_is_wrong(void **state)
-{
-    (void)state;
-    static const char *const texts[][2] = {
-        {HEADER CONTAINER("c1") ACTIVITY("c1", "", 1), ":3: activity: before the first tick"},
-        {HEADER ACTIVITY("host", "", 1), ":2: activity: before the first tick"},
-        {HEADER TICK(1) ACTIVITY("c1", "", 1),
-         ":3: activity: no container, unit or thread line has the key \"c1\""},
-        {HEADER TICK(1) ACTIVITY("host", "", 1) ACTIVITY("host", "", 1),
-         ":4: activity: a second reading of \"host\" activity in this tick"},
-        {HEADER TICK(1) ACTIVITY("host", "", 1) ACTIVITY("host", "\"cpu\":1,", 1),
-         ":4: activity: \"host\" activity comes both with and without \"cpu\""},
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        recording_assert_refused(texts[i][0], texts[i][1]);
-}
-
 /* As a live run writes them: a line for each CPU whose time grew. */
 static void test_lines_of_the_recorder(void **state)
 {
@@ -171,14 +153,108 @@ static void test_lines_of_the_recorder(void **state)
     unlink(path);
 }
 
+/* ---- where a container's memory is, and what all together moved ---- */
+
+static void assert_bytes(const struct group_window *window, size_t i, int node, uint64_t bytes)
+{
+    const struct reading_row *row = reading_row(window->after, i);
+    assert_int_equal(row->cpu, node);
+    assert_int_equal(row->count[0], bytes);
+    assert_int_equal(row->enabled_ns, 0);
+}
+
+/* Ticks without a line have no reading; a node without a line keeps what it had. */
+static void test_pages_of_nodes(void **state)
+{
+    (void)state;
+    struct group_window window;
+    struct playing p;
+    play(&p, HEADER CONTAINER("c1") TICK(1) PAGES("c1", 0, 700) PAGES("c1", 3, 300) TICK(2) TICK(3)
+                 PAGES("c1", 3, 0));
+    group_handle handle = open_key(p.set, SCOPE_CGROUP, "c1", GROUP_PAGES);
+    static const int want[] = {0, -ENODATA, 0};
+    for (int i = 0; i < 3; i++) {
+        advance(&p);
+        assert_int_equal(source_set_read(p.set, handle, &window), want[i]);
+        if (want[i])
+            continue;
+        assert_int_equal(window.after->n, 2);
+        assert_bytes(&window, 0, 0, 700);
+        assert_bytes(&window, 1, 3, i == 0 ? 300 : 0);
+    }
+    stop(&p);
+}
+
+/* A value that is not known keeps its total, which goes on. */
+static void test_what_the_machine_moved(void **state)
+{
+    (void)state;
+    struct group_window window;
+    struct playing p;
+    play(&p,
+         HEADER TICK(1) MOVED("\"mbm_total_bytes\":700") TICK(2) MOVED("\"mbm_local_bytes\":5"));
+    group_handle handle = open_key(p.set, SCOPE_MACHINE, "machine", GROUP_BANDWIDTH);
+    for (int i = 0; i < 2; i++) {
+        advance(&p);
+        assert_int_equal(source_set_read(p.set, handle, &window), 0);
+        const struct reading_row *row = reading_row(window.after, 0);
+        assert_int_equal(row->cpu, 2);
+        assert_int_equal(row->count[MON_TOTAL_BYTES], 700);
+        assert_int_equal(row->present, i ? 1u << MON_LOCAL_BYTES : 1u << MON_TOTAL_BYTES);
+    }
+    stop(&p);
+}
+
+/* What the recorder writes of readings that come now and then. */
+static void test_pages_of_the_recorder(void **state)
+{
+    (void)state;
+    char path[64];
+    struct source *wrapped;
+    struct group_window window;
+    struct fake_source fake;
+    fake_source_init(&fake);
+    struct fake_group *group = fake_group(&fake, "c1", GROUP_PAGES);
+    group->count[0][0] = 700;
+    group->count[1][0] = 300;
+    recording_temporary(path);
+    struct recorder *recorder = recording_start(path);
+    struct recording_container c1 = recording_named("c1", "p");
+    recorder_container(recorder, &c1);
+    assert_int_equal(recorder_wrap(recorder, &fake.source, &wrapped), 0);
+    struct source_set *set = set_over(wrapped);
+    group_handle handle = open_key(set, SCOPE_CGROUP, "c1", GROUP_PAGES);
+    for (uint64_t t = 1; t <= 4; t++) {
+        const struct tick at = {.number = t, .mono_ns = t * 1000, .wall_ns = t};
+        group->no_reading = t % 2 == 0;
+        group->count[1][0] += t == 3;
+        recorder_tick(recorder, &at);
+        assert_int_equal(source_set_begin(set, &at), 0);
+        (void)source_set_read(set, handle, &window);
+        recorder_flush(recorder);
+    }
+    source_set_free(set);
+    assert_int_equal(recorder_free(recorder), 0);
+    char *text = recording_contents(path);
+    assert_int_equal(occurrences(text, "{\"pages\":\"c1\","), 3);
+    assert_int_equal(occurrences(text, PAGES("c1", 0, 700)), 1);
+    assert_int_equal(occurrences(text, PAGES("c1", 1, 300)), 1);
+    assert_int_equal(occurrences(text, PAGES("c1", 1, 301)), 1);
+    assert_int_equal(occurrences(text, "enabled_ns"), 0);
+    free(text);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_containers_and_the_machine),
         cmocka_unit_test(test_a_container_called_host),
         cmocka_unit_test(test_only_activity_of_the_machine),
-        cmocka_unit_test(test_what_is_wrong),
         cmocka_unit_test(test_lines_of_the_recorder),
+        cmocka_unit_test(test_pages_of_nodes),
+        cmocka_unit_test(test_what_the_machine_moved),
+        cmocka_unit_test(test_pages_of_the_recorder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

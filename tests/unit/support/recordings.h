@@ -15,6 +15,13 @@
     "{\"read\":\"" key "\",\"group\":\"core\"," more                                               \
     "\"enabled_ns\":1,\"running_ns\":1,\"values\":{\"cycles\":1}}\n"
 
+#define ACTIVITY(key, more, time) "{\"activity\":\"" key "\"," more "\"cpu_time_ns\":" #time "}\n"
+#define PAGES(key, node, bytes)                                                                    \
+    "{\"pages\":\"" key "\",\"numa_node\":" #node ",\"bytes\":" #bytes "}\n"
+#define MOVED(values)                                                                              \
+    "{\"read\":\"host\",\"group\":\"bandwidth\",\"cpu\":2,\"enabled_ns\":5000,"                    \
+    "\"running_ns\":5000,\"values\":{" values "}}\n"
+
 /* Makes a temporary file with this text; the test unlinks it. */
 void recording_write(char path[64], const char *text, size_t len);
 
