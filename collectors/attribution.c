@@ -12,9 +12,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "collectors/attribution/headline.h"
+#include "collectors/attribution/board.h"
 #include "collectors/attribution/moved/moved.h"
-#include "collectors/attribution/page.h"
 #include "collectors/attribution/rates.h"
 #include "collectors/attribution/show.h"
 #include "collectors/attribution/total.h"

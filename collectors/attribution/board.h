@@ -9,6 +9,7 @@
 
 #include "collectors/attribution/lane.h"
 #include "collectors/parts/board.h"
+#include "exporter/base/textbuf.h"
 
 /* Containers that are named, suspected or in groups at the same time, on all nodes together. */
 enum { ATTRIBUTION_BOARD_ROWS = 256 };
@@ -70,5 +71,13 @@ void attribution_board_write(struct board *board, const struct attribution_conte
 
 /* Any thread: a copy of what is shown, for free(); NULL: nothing is, or out of memory. */
 struct attribution_board_list *attribution_board_copy(struct board *board);
+
+/* Any thread. The document /api/v1/interference: who makes memory slow now, and how sure that is;
+ * board NULL: the collector does not run. 0 or -ENOMEM. */
+int attribution_page_render(struct board *board, const char *source, struct textbuf *out);
+
+/* Any thread. The same in a sentence per NUMA node, plain text, for the landing page; nothing where
+ * nothing is known yet, or out of memory. */
+void attribution_headline(struct board *board, struct textbuf *out);
 
 #endif

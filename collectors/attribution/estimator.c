@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "collectors/attribution/candidates.h"
 #include "collectors/attribution/gate.h"
 #include "collectors/attribution/posterior.h"
 #include "collectors/formulas/attribution.h"
@@ -19,6 +18,8 @@ static const double came_gain = 1.0 / 300;
 static const double first_sd = 0.03, min_sd = 0.004;
 static const double outlier = 3; /* sds */
 static const double negligible = 1e-12;
+static const double min_variance = 0.01 * 0.01; /* act_min^2 */
+static const double evict_ratio = 2;
 
 enum { SOLVE_EACH_UNTIL = 9 };
 
@@ -117,6 +118,123 @@ void attribution_rescale(struct attribution_domain *d, double factor,
         posterior_solve(d, scratch);
 }
 
+/* ---- who has a slot: those whose activity varies most, whether or not the latency follows it ---- */
+
+/* Nothing is known of the slot any more, and it is nobody's. */
+static void candidates_clear(struct attribution_domain *d, unsigned slot)
+{
+    d->slots[slot] = (struct attribution_slot){0};
+    d->z[slot] = d->above[slot] = 0;
+    posterior_clear(d, slot);
+}
+
+/* A tick of a retired slot, which is free when what it did is forgotten. */
+static void candidates_fade(struct attribution_domain *d, unsigned slot)
+{
+    d->slots[slot].activity_variance *= lambda;
+    if (d->slots[slot].activity_variance < min_variance)
+        candidates_clear(d, slot);
+}
+
+static bool is_taken(const struct attribution_slot *slot)
+{
+    return slot->ticket && !slot->retired;
+}
+
+static bool gives_way(const struct attribution_slot *slot, const struct attribution_slot *other)
+{
+    if (is_taken(slot) != is_taken(other))
+        return is_taken(other);
+    return slot->activity_variance < other->activity_variance;
+}
+
+/* A free slot, else a retired one, else that of the candidate that varies least. */
+static unsigned least_slot(const struct attribution_domain *d)
+{
+    unsigned least = 0;
+    for (unsigned i = 0; i < d->config.slots; i++) {
+        if (d->slots[i].ticket == 0)
+            return i;
+        if (gives_way(&d->slots[i], &d->slots[least]))
+            least = i;
+    }
+    return least;
+}
+
+/* Before a tick's members: sets how much one without a slot must vary to be considered, bar. */
+static void candidates_begin(struct attribution_domain *d)
+{
+    d->n_contenders = 0;
+    d->bar = min_variance;
+    /* A candidate's variance can shrink by this much at most in the tick that begins. */
+    const struct attribution_slot *least = &d->slots[least_slot(d)];
+    if (is_taken(least))
+        d->bar = fmax(d->bar, evict_ratio * (1 - d->spread_gain) * least->activity_variance);
+}
+
+/* A member without a slot that varies this much, after its update in this tick.
+ * The bound is the number of slots: whom 64 others surpass cannot be admitted. */
+static void candidates_consider(struct attribution_domain *d, struct attribution_member *member,
+                                double deviation, double activity)
+{
+    if (!(member->variance > min_variance))
+        return;
+    struct attribution_contender found = {member, deviation, activity};
+    if (d->n_contenders < ATTRIBUTION_SLOTS) {
+        d->contenders[d->n_contenders++] = found;
+        return;
+    }
+    struct attribution_contender *least = d->contenders;
+    for (unsigned i = 1; i < d->n_contenders; i++)
+        if (d->contenders[i].member->variance < least->member->variance)
+            least = &d->contenders[i];
+    if (member->variance > least->member->variance)
+        *least = found;
+    else
+        d->bar = least->member->variance;
+}
+
+static void seat(struct attribution_domain *d, unsigned slot, const struct attribution_contender *c)
+{
+    struct attribution_slot *s = &d->slots[slot];
+    if (s->ticket && s->present) {
+        d->rest_deviation += d->z[slot];
+        d->rest_sum += s->activity;
+        d->rest_lowest += s->activity;
+    }
+    candidates_clear(d, slot);
+    s->ticket = c->member->ticket = ++d->tickets;
+    c->member->slot = slot;
+    s->present = true;
+    s->activity = c->activity;
+    s->activity_variance = c->member->variance;
+    s->ground = c->member->ground;
+    d->z[slot] = c->deviation;
+    d->above[slot] = fmax(0, c->activity - c->member->lowest);
+    d->rest_deviation -= c->deviation;
+    d->rest_sum -= c->activity;
+}
+
+/* Gives slots to those considered, and takes them from those that vary less than half as much. */
+static void candidates_admit(struct attribution_domain *d)
+{
+    while (d->n_contenders > 0) {
+        unsigned best = 0;
+        for (unsigned i = 1; i < d->n_contenders; i++)
+            if (d->contenders[i].member->variance > d->contenders[best].member->variance)
+                best = i;
+        struct attribution_contender c = d->contenders[best];
+        unsigned slot = least_slot(d);
+        if (is_taken(&d->slots[slot]) &&
+            c.member->variance < evict_ratio * d->slots[slot].activity_variance)
+            return;
+        seat(d, slot, &c);
+        d->contenders[best] = d->contenders[--d->n_contenders];
+    }
+}
+
+/* ---- a tick ---- */
+
 int attribution_begin(struct attribution_domain *d, double latency_ns)
 {
     if (!(latency_ns >= ATTRIBUTION_LATENCY_MIN_NS) || latency_ns > ATTRIBUTION_LATENCY_MAX_NS)
@@ -135,7 +253,7 @@ int attribution_begin(struct attribution_domain *d, double latency_ns)
     for (unsigned i = 0; i < d->config.slots; i++) {
         d->slots[i].present = false;
         if (d->slots[i].retired)
-            candidates_fade(d, i, lambda);
+            candidates_fade(d, i);
         d->slots[i].activity = d->z[i] = d->above[i] = 0;
     }
     d->rest_deviation = d->rest_sum = 0;

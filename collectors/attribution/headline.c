@@ -1,4 +1,4 @@
-#include "collectors/attribution/headline.h"
+#include "collectors/attribution/board.h"
 
 #include <math.h>
 #include <stdlib.h>

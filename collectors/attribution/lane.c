@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/attribution/traffic.h"
 #include "collectors/parts/container_group.h"
 #include "collectors/parts/core_lane.h"
 #include "collectors/parts/named_series.h"

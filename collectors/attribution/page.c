@@ -1,4 +1,4 @@
-#include "collectors/attribution/page.h"
+#include "collectors/attribution/board.h"
 
 #include <errno.h>
 #include <jansson.h>

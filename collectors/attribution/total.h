@@ -3,7 +3,7 @@
  * are counted, of those that are not, of the host's processes, and of devices.
  *
  * By the memory controllers (parts/cas_traffic.h), read and written lines. A container's traffic is
- * in the same unit (traffic.h), but two things are counted differently: the controllers see lines
+ * in the same unit (activity.h), but two things are counted differently: the controllers see lines
  * where the memory is, the containers' counters where the CPU is that asked for them; and evictions
  * of lines that were changed in the caches, prefetches of the L3 and stores past the caches are the
  * controllers' alone. What the controllers have more is therefore the host's, and what they have
