@@ -59,15 +59,17 @@ static void refute(struct attribution_node *node, const struct ledger_workload *
         ledger_refute(&node->ledger, (size_t)(w - node->ledger.at));
 }
 
-/* A pattern that is barely significant is believed when it lasts, and only where the ledger has
- * seen a start or an end of it that the latency followed, or has not seen enough to say. */
+/* A pattern that is barely significant is believed when it lasts, of who was not named before until
+ * the coefficients have been solved for once more; and only where the ledger has seen a start or an
+ * end of it that the latency followed, or has not seen enough to say. */
 static bool has_pattern(const struct attribution_node *node, struct attribution_column *column,
                         const struct attribution_slot *slot, const struct ledger_workload *w)
 {
     bool now = slot && slot->state == ATTRIBUTION_NAMED;
     bool agrees = w->evidence + w->provisional > agreeing || !ledger_knows(&node->ledger);
     column->streak = now && (agrees || slot->score >= alone_score) ? column->streak + 1 : 0;
-    return column->streak > 0 && (slot->score >= plain_score || column->streak > BARELY_READINGS);
+    unsigned least = column->named_last > 0 ? BARELY_READINGS : node->domain.config.solve_every;
+    return column->streak > 0 && (slot->score >= plain_score || column->streak > least);
 }
 
 static enum attribution_state state_of(const struct attribution_slot *slot, bool pattern,
