@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""How much the hogs of hours/ slow the probe down: each alone, and nobody, in turns that are drawn
-anew in every round.
+"""How much the hogs of hours/ slow the probe down, and programs that only compute, for whom it may
+have to wait for a CPU: each alone, and nobody, in turns that are drawn anew in every round.
 
-    sudo hog_effects.py BUILD [SECONDS]
+    sudo hog_effects.py BUILD [SECONDS [NAME ...]]
 
-Hogs are there all the time and stopped but in their turns. Only ticks that lie in a turn count. The
+They are there all the time and stopped but in their turns. Only ticks that lie in a turn count. The
 effect is the median over rounds of the ratio to the turn of nobody; its error 1.25 sd / sqrt(rounds).
 """
 import json
@@ -23,12 +23,14 @@ from make_hours import HOGS, Pod, Running  # noqa: E402
 from neighbours import drawing, own_share_of_cpus  # noqa: E402
 
 TURN_S = 3.0
-COMPUTE = "compute"  # as much CPU as the large one, no memory
+# As much CPU as the large one, no memory: beside the probe, on its CPU, anywhere.
+COMPUTE = {"compute": "1", "compute-on-its-cpu": "0", "compute-anywhere": "any"}
 
 
 def start(cgroups, name):
-    mode, quota = ("stream", HOGS[name]) if name in HOGS else ("compute", None)
-    running = Running(cgroups, Pod(name, "", "", "", mode, mib=512, quota=quota))
+    pod = (Pod(name, "", "", "", "stream", mib=512, quota=HOGS[name]) if name in HOGS else
+           Pod(name, "", "", "", "compute", cpu=COMPUTE[name]))
+    running = Running(cgroups, pod)
     running.switch(False)
     return running
 
@@ -82,7 +84,7 @@ def main():
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 300.0
     with tempfile.TemporaryDirectory() as directory, Cgroups() as cgroups:
         path = pathlib.Path(directory, "raw.jsonl")
-        hogs = {name: start(cgroups, name) for name in (*HOGS, COMPUTE)}
+        hogs = {name: start(cgroups, name) for name in sys.argv[3:] or (*HOGS, *COMPUTE)}
         with Exporter("--collector.disable-defaults", "--collector.attribution",
                       "--collector.probe", "--containers.names=none", cgroups.only(),
                       "--sampling.interval=500ms", f"--source.record.file={path}",
