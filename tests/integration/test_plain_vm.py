@@ -187,6 +187,29 @@ class Plain(unittest.TestCase):
                 self.assertIn(remedy or "", text)
 
 
+class FullMemory(unittest.TestCase):
+    """The memory of a container, and then of the whole machine: what those are told who wait."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.steps = virtual_machine.run(
+            "full.sh", [harness.EXPORTER, harness.PROGRAMS / "read_again"],
+            kernel_flags="memmap=128M!512M")
+
+    def check(self, name, verdict, words):
+        self.assertEqual(self.steps[f"{name}.said"].text.split(), [verdict] * 3)
+        (one,) = (c for c in json.loads(self.steps[name].text)["containers"]
+                  if c["container"] == name)
+        self.assertGreater(one["lost"][verdict], 0.05)
+        self.assertIn(words, one["why"])
+
+    def test_its_own_limit(self):
+        self.check("limited", "own_memory_limit", "its own memory limit of 32 MiB")
+
+    def test_the_whole_node(self):
+        self.check("free", "memory_full", "because the whole node's is full")
+
+
 if __name__ == "__main__":
     harness.need_command("systemctl", "systemd-run")
     virtual_machine.need_virtual_machine()
