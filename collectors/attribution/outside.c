@@ -101,6 +101,14 @@ static void note_step(struct ledger *ledger, double step)
         doubt_by_fall(ledger, -step);
 }
 
+double ledger_risen(const struct ledger *ledger)
+{
+    double sum = 0;
+    for (unsigned i = 0; i < ledger->n_rises; i++)
+        sum += (double)ledger->rise[i];
+    return sum;
+}
+
 /* Steps are counted half a minute later, when episodes near them have been judged. */
 void outside_watch(struct ledger *ledger)
 {

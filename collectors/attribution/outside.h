@@ -10,6 +10,9 @@
 /* Looks for one half a minute ago, when episodes near it have been judged. */
 void outside_watch(struct ledger *ledger);
 
+/* What those steps upwards came to that have not ended, log latency. */
+double ledger_risen(const struct ledger *ledger);
+
 /*
  * By how much the evidence against a workload is less, ln, after the latency fell by `fall` to what
  * it was before the workload began, while that goes on, and no rise from outside of that size is

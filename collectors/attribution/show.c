@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "collectors/attribution/outside.h"
 #include "collectors/attribution/readings.h"
 
 static void show_container(const struct attribution_context *self,
@@ -19,6 +20,16 @@ static void show_container(const struct attribution_context *self,
                      finding->probability);
 }
 
+/* Of a machine that is nobody's guest, nothing is outside that slows memory. */
+static double from_outside(const struct attribution_context *self,
+                           const struct attribution_node *node)
+{
+    if (!self->env.facts->machine.guest || !node->known)
+        return NAN;
+    double risen_ns = node->calm_ns * (exp(ledger_risen(&node->ledger)) - 1);
+    return fmin(risen_ns, node->by_ns[BY_UNKNOWN]) * 1e-9;
+}
+
 static void show_node(const struct attribution_context *self, const struct attribution_node *node,
                       const struct lanes *lanes)
 {
@@ -27,6 +38,7 @@ static void show_node(const struct attribution_context *self, const struct attri
         [GATE_GROUP] = LIVE_CAUSE_GROUP,         [GATE_CALM] = LIVE_CAUSE_CALM,
         [GATE_SUSPECTED] = LIVE_CAUSE_SUSPECTED, [GATE_UNKNOWN] = LIVE_CAUSE_UNKNOWN,
     };
+    live_outside(self->env.live, node->number, from_outside(self, node));
     if (!node->known) {
         live_explain(self->env.live, node->number, LIVE_CAUSE_LEARNING, NAN, NAN, NAN);
         return;

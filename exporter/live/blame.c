@@ -22,6 +22,7 @@ const char *blame_name(enum blame blame)
         [BLAME_DISK] = "disk",
         [BLAME_MEMORY_NEIGHBOUR] = "memory_neighbour",
         [BLAME_MEMORY_ITSELF] = "memory_itself",
+        [BLAME_MEMORY_OUTSIDE] = "hypervisor",
         [BLAME_MEMORY_UNKNOWN] = "memory_unknown",
     };
     return names[blame];
@@ -44,6 +45,25 @@ static bool has_slow_memory(const struct live_view *view, const struct live_cont
            view->n_domains == 1 && is_slow(&view->domains[0]);
 }
 
+/* Most of what is above usual came in steps at which nobody here began to do more. */
+static bool is_from_outside(const struct live_domain *domain)
+{
+    static const double most = 0.5;
+    return domain->cause == LIVE_CAUSE_UNKNOWN && domain->outside_seconds > 0 &&
+           domain->outside_seconds >= most * (domain->latency_seconds - domain->usual_seconds);
+}
+
+/* Of whatever node it is whose memory is slow. */
+static bool comes_from_outside(const struct live_view *view)
+{
+    size_t slow = 0, outside = 0;
+    for (size_t i = 0; i < view->n_domains; i++) {
+        slow += is_slow(&view->domains[i]);
+        outside += is_from_outside(&view->domains[i]);
+    }
+    return outside > 0 && outside == slow;
+}
+
 static bool is_named(const struct live_container *c)
 {
     return c->suspicion == LIVE_NAMED;
@@ -60,7 +80,9 @@ static enum blame blame_memory(const struct live_view *view, const struct live_c
 {
     if (other_named(view, c))
         return BLAME_MEMORY_NEIGHBOUR;
-    return is_named(c) ? BLAME_MEMORY_ITSELF : BLAME_MEMORY_UNKNOWN;
+    if (is_named(c))
+        return BLAME_MEMORY_ITSELF;
+    return comes_from_outside(view) ? BLAME_MEMORY_OUTSIDE : BLAME_MEMORY_UNKNOWN;
 }
 
 /* ---- which ---- */
@@ -106,6 +128,7 @@ double live_blame_cost(const struct live_container *c, enum blame blame)
         [BLAME_DISK] = LOSS_DISK,
         [BLAME_MEMORY_NEIGHBOUR] = LOSS_MEMORY_SLOW,
         [BLAME_MEMORY_ITSELF] = LOSS_MEMORY_SLOW,
+        [BLAME_MEMORY_OUTSIDE] = LOSS_MEMORY_SLOW,
         [BLAME_MEMORY_UNKNOWN] = LOSS_MEMORY_SLOW,
     };
     double cost = c->lost.told && of[blame] != LOSSES ? c->lost.per_second[of[blame]] : 0;
@@ -261,6 +284,9 @@ static void say_memory(struct textbuf *out, const struct live_view *view,
     } else if (blame == BLAME_MEMORY_ITSELF) {
         textbuf_str(out, ", because of itself: it needs more memory bandwidth or cache than there "
                          "is; spread it over more nodes.");
+    } else if (blame == BLAME_MEMORY_OUTSIDE) {
+        textbuf_str(out, ", which began when nobody on this machine did more than before: it comes "
+                         "from outside of it; take another kind of instance, or a dedicated host.");
     } else {
         textbuf_str(out, "; who makes them slow is not known.");
     }
@@ -320,6 +346,7 @@ void live_why(struct textbuf *out, const struct live_view *view, const struct li
         break;
     case BLAME_MEMORY_NEIGHBOUR:
     case BLAME_MEMORY_ITSELF:
+    case BLAME_MEMORY_OUTSIDE:
     case BLAME_MEMORY_UNKNOWN:
         say_memory(out, view, c, blame, cost);
         break;

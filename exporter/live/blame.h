@@ -20,11 +20,12 @@ enum blame {
     BLAME_DISK,
     BLAME_MEMORY_NEIGHBOUR, /* memory is slow, and another container is named for it */
     BLAME_MEMORY_ITSELF,    /* only itself is */
+    BLAME_MEMORY_OUTSIDE,   /* nobody is, since it comes from outside this virtual machine */
     BLAME_MEMORY_UNKNOWN,   /* nobody is */
     BLAMES
 };
 
-/* "own_quota"; NULL for BLAME_UNKNOWN. */
+/* "own_quota"; NULL for BLAME_UNKNOWN. Memory slowed from outside is the hypervisor's, too. */
 const char *blame_name(enum blame blame);
 
 /* What costs it most. Of a view that is sorted, as are all here. */

@@ -26,7 +26,7 @@ struct row {
 /* The ring is by second of the tick's clock. */
 struct place {
     int numa_node;
-    double latency_seconds, usual_seconds, host_seconds, steps_per_hour;
+    double latency_seconds, usual_seconds, host_seconds, steps_per_hour, outside_seconds;
     uint64_t latency_mono_ns; /* 0: never */
     enum live_cause cause;
     float ring[LIVE_HISTORY];

@@ -175,7 +175,7 @@ struct place *live_place_of(struct live *live, int numa_node)
         return NULL;
     place->numa_node = numa_node;
     place->latency_seconds = place->usual_seconds = place->host_seconds = NAN;
-    place->steps_per_hour = NAN;
+    place->steps_per_hour = place->outside_seconds = NAN;
     for (int i = 0; i < LIVE_HISTORY; i++)
         place->ring[i] = NAN;
     size_t at = live->n_places++;
@@ -248,6 +248,13 @@ void live_explain(struct live *live, int numa_node, enum live_cause cause, doubl
     place->usual_seconds = usual_seconds;
     place->host_seconds = host_seconds;
     place->steps_per_hour = steps_per_hour;
+}
+
+void live_outside(struct live *live, int numa_node, double seconds)
+{
+    struct place *place = live_place_of(live, numa_node);
+    if (place)
+        place->outside_seconds = seconds;
 }
 
 /* ---- a tick ---- */
@@ -358,6 +365,7 @@ static void show_domain(struct live_domain *to, const struct place *place, const
     to->usual_seconds = place->usual_seconds;
     to->host_seconds = place->host_seconds;
     to->steps_per_hour = place->steps_per_hour;
+    to->outside_seconds = place->outside_seconds;
     to->cause = place->cause;
     for (uint64_t age = 0; age < LIVE_HISTORY; age++) {
         bool known =

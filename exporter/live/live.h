@@ -129,6 +129,9 @@ struct live_domain {
     enum live_cause cause;
     double host_seconds;         /* of what is above it: of processes outside of containers */
     double steps_per_hour;       /* how often its latency steps by itself; NaN: not known */
+    /* Of what is above usual, what came in such steps that have not ended, where this is a virtual
+     * machine; NaN: it is none, or that is not known. */
+    double outside_seconds;
     float history[LIVE_HISTORY]; /* seconds, the oldest first, the last is now; NaN: none */
 };
 
@@ -191,6 +194,8 @@ void live_latency(struct live *live, int initiator, int target, const struct tic
                   double seconds);
 void live_explain(struct live *live, int numa_node, enum live_cause cause, double usual_seconds,
                   double host_seconds, double steps_per_hour);
+/* What of it comes from outside this virtual machine. */
+void live_outside(struct live *live, int numa_node, double seconds);
 
 /* ---- what the daemon does at every tick ---- */
 

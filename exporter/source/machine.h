@@ -25,6 +25,7 @@ struct machine {
     double cas_latency_seconds; /* l_CAS of FORMULAS.md section 2 */
     /* The user's --events.file says what reads of memory are counted by: the CPU does not tell. */
     bool own_events;
+    bool guest; /* a hypervisor is under this kernel; false also where it does not say so */
     int sockets;
     int numa_nodes;
     int cpus;

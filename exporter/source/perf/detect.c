@@ -221,19 +221,24 @@ static int read_cpuinfo(const struct fsroot *fs, char text[CPUINFO_SIZE])
 }
 
 /* Arm's kernels do not say it. */
-static void find_model(const struct fsroot *fs, char *out, size_t size)
+static void find_model(const struct fsroot *fs, struct machine *out)
 {
+    static const char hypervisor[] = " hypervisor";
     char text[CPUINFO_SIZE];
-    const char *model = read_cpuinfo(fs, text) == 0 ? cpuinfo_value(text, "model name") : NULL;
+    if (read_cpuinfo(fs, text) != 0)
+        return;
+    const char *model = cpuinfo_value(text, "model name"), *flags = cpuinfo_value(text, "flags");
     if (model)
-        snprintf(out, size, "%.*s", (int)strcspn(model, "\n"), model);
+        snprintf(out->cpu_model, sizeof out->cpu_model, "%.*s", (int)strcspn(model, "\n"), model);
+    out->guest =
+        flags && memmem(flags, strcspn(flags, "\n"), hypervisor, sizeof hypervisor - 1) != NULL;
 }
 
 void machine_detect(const struct fsroot *fs, struct machine *out)
 {
     int *cpus = calloc(MAX_CPUS, sizeof *cpus);
     *out = (struct machine){.base_frequency_hz = frequency_of_cpuid()};
-    find_model(fs, out->cpu_model, sizeof out->cpu_model);
+    find_model(fs, out);
     if (out->base_frequency_hz <= 0)
         out->base_frequency_hz = frequency_of_perf();
     if (!cpus)

@@ -58,6 +58,7 @@ static void parse_header(struct fields *in, struct recording_line *out)
     machine->llc_hit_cycles = fields_real(in, "llc_hit_cycles", FIELD_OPTIONAL, 0);
     machine->cas_latency_seconds = fields_real(in, "cas_latency_seconds", FIELD_OPTIONAL, 0);
     machine->own_events = fields_flag(in, "own_events");
+    machine->guest = fields_flag(in, "guest");
     machine->sockets = fields_int(in, "sockets", FIELD_OPTIONAL, MAX_NODES);
     machine->numa_nodes = fields_int(in, "numa_nodes", FIELD_OPTIONAL, MAX_NODES);
     machine->cpus = fields_int(in, "cpus", FIELD_OPTIONAL, MAX_CPUS);

@@ -132,8 +132,8 @@ struct recording_line {
     enum recording_kind kind;
     union {
         struct {
-            /* Optional keys of ours: "socket_cpus", "numa_node_cpus" (places.h); "own_events":
-             * true. */
+            /* Optional keys of ours: "socket_cpus", "numa_node_cpus" (places.h); "own_events"
+             * and "guest": true. */
             struct machine machine;
             uint64_t interval_ns;
         } header;

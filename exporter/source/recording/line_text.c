@@ -39,6 +39,8 @@ static void add_header(struct textbuf *out, const struct recording_line *line)
     add_fact(out, "cas_latency_seconds", machine->cas_latency_seconds);
     if (machine->own_events)
         textbuf_str(out, ",\"own_events\":true");
+    if (machine->guest)
+        textbuf_str(out, ",\"guest\":true");
     textbuf_printf(out, ",\"sockets\":%d,\"numa_nodes\":%d,\"cpus\":%d", machine->sockets,
                    machine->numa_nodes, machine->cpus);
     if (machine->pmem_dimms > 0)

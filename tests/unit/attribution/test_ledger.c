@@ -442,10 +442,12 @@ static void who_stays_is_kept_as_the_rest_falls(void **state)
     struct node *node = node_new(12, 0.02);
     run(node, 1800, 0);
     run(node, 300, 0.2);
+    assert_true(fabs(ledger_risen(&node->ledger) - 0.2) < 0.02);
     node->x[A] = 1;
     run(node, 300, 0.42);
     run(node, 300, 0.22);
     assert_int_equal(node->ledger.steps_outside, 2);
+    assert_true(fabs(ledger_risen(&node->ledger)) < 0.02); /* it has ended */
     for (unsigned i = 0; i < 7200; i++) {
         tick(node, 0.22 - 0.3 * i / 7200);
         assert_true(of(node, A)->named);

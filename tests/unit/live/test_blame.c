@@ -137,6 +137,38 @@ TEST_WITH(slow_memory, setup, NULL)
     assert_int_equal(live_blame(&view, b), BLAME_NOTHING);
 }
 
+/* It became slow in steps at which nobody began to do more, in a virtual machine: for most of it. */
+TEST_WITH(from_outside, setup, NULL)
+{
+    struct live_container *a = add("a");
+    domain.cause = LIVE_CAUSE_UNKNOWN;
+    domain.latency_seconds = 150e-9;
+    domain.outside_seconds = 20e-9;
+    assert_int_equal(live_blame(&view, a), BLAME_MEMORY_UNKNOWN);
+    domain.outside_seconds = 30e-9;
+    assert_why(
+        a, BLAME_MEMORY_OUTSIDE,
+        "Its reads of memory are slow, which began when nobody on this machine did more than "
+        "before: it comes from outside of it; take another kind of instance, or a dedicated "
+        "host.");
+    assert_string_equal(blame_name(BLAME_MEMORY_OUTSIDE), "hypervisor");
+    domain.outside_seconds = NAN; /* no virtual machine */
+    assert_int_equal(live_blame(&view, a), BLAME_MEMORY_UNKNOWN);
+    domain.outside_seconds = 30e-9;
+    domain.cause = LIVE_CAUSE_SUSPECTED;
+    assert_int_equal(live_blame(&view, a), BLAME_MEMORY_UNKNOWN);
+    struct live_domain both[] = {domain, domain};
+    both[0].cause = LIVE_CAUSE_UNKNOWN;
+    view.domains = both;
+    view.n_domains = 2;
+    a->waits = true;
+    loses(a, LOSS_MEMORY_SLOW, 0.1);
+    assert_int_equal(live_blame(&view, a), BLAME_MEMORY_UNKNOWN); /* the other may be its own */
+    both[1].cause = LIVE_CAUSE_CALM;
+    assert_int_equal(live_blame(&view, a), BLAME_MEMORY_OUTSIDE);
+    assert_true(live_blame_cost(a, BLAME_MEMORY_OUTSIDE) == 0.1);
+}
+
 /* Sorting finds them, and each is another's. */
 TEST_WITH(who_is_named, setup, NULL)
 {
