@@ -11,7 +11,6 @@
 #include <stdlib.h>
 
 #include "collectors/formulas/lost_time.h"
-#include "collectors/lost_time/pairs.h"
 #include "collectors/lost_time/reading.h"
 #include "collectors/lost_time/series.h"
 #include "collectors/lost_time/takers.h"
@@ -303,19 +302,24 @@ static void find_takers(struct lost_time *self)
     }
 }
 
+static void show_most(struct lost_time *self, struct lane *lane, const struct lost_share *most,
+                      size_t n)
+{
+    struct live_lost *shown = &lane->shown;
+    shown->takers = n < LIVE_TAKERS ? n : LIVE_TAKERS;
+    for (size_t i = 0; i < shown->takers; i++) {
+        const struct lane *taker = lanes_at(&self->lanes, most[i].slot);
+        shown->taker[i] = taker ? container_tag(taker->container->slot, taker->container->gen) : 0;
+        shown->taker_share[i] = most[i].ratio;
+    }
+}
+
 static void show_takers(struct lost_time *self, struct lane *lane, size_t slot, double lost)
 {
-    const struct lost_taker *most[LIVE_TAKERS];
-    struct live_lost *shown = &lane->shown;
-    double sum = lost_takers_excess(&self->takers, slot, lane->may_have.cpu_set);
+    struct lost_share most[LIVE_TAKERS];
     size_t n =
         lost_takers_charge(&self->takers, slot, lane->may_have.cpu_set, lost, most, LIVE_TAKERS);
-    shown->takers = n;
-    for (size_t i = 0; i < n; i++) {
-        const struct lane *taker = lanes_at(&self->lanes, most[i]->slot);
-        shown->taker[i] = container_tag(taker->container->slot, taker->container->gen);
-        shown->taker_share[i] = most[i]->excess_cpus / sum;
-    }
+    show_most(self, lane, most, n);
 }
 
 /* Who was seen to have its CPUs, if that is enough of what it waited to go by: perhaps no
@@ -323,25 +327,20 @@ static void show_takers(struct lost_time *self, struct lane *lane, size_t slot, 
 static bool show_switches(struct lost_time *self, struct lane *lane, size_t slot, double lost)
 {
     static const double least_seen = 0.1;
-    const struct lost_pair *most[LOST_PAIRS];
-    struct live_lost *shown = &lane->shown;
+    struct lost_share most[LOST_PAIRS];
     if (!self->by_switches || isnan(lane->window.run_delay))
         return false;
     const struct lost_pairs *pairs = &self->by_switches->pairs;
     double sum = lost_pairs_sum(pairs, (uint32_t)slot);
-    size_t n = lost_pairs_most(pairs, (uint32_t)slot, most, LOST_PAIRS);
     if (sum == 0 || sum < least_seen * lane->window.run_delay * lane->seconds)
         return false;
-    shown->takers = n < LIVE_TAKERS ? n : LIVE_TAKERS;
+    size_t n = lost_pairs_most(pairs, (uint32_t)slot, most, LOST_PAIRS);
     for (size_t i = 0; i < n; i++) {
-        struct lane *taker = lanes_at(&self->lanes, most[i]->by);
+        struct lane *taker = lanes_at(&self->lanes, most[i].slot);
         if (taker)
-            taker->series.total[LOST_OF_TAKEN] += lost * most[i]->seconds / sum;
-        if (i >= shown->takers)
-            continue;
-        shown->taker[i] = taker ? container_tag(taker->container->slot, taker->container->gen) : 0;
-        shown->taker_share[i] = most[i]->seconds / sum;
+            taker->series.total[LOST_OF_TAKEN] += lost * most[i].ratio;
     }
+    show_most(self, lane, most, n);
     return true;
 }
 

@@ -13,7 +13,6 @@
 
 #include "exporter/base/reason.h"
 #include "exporter/source/bpf/cells.h"
-#include "exporter/source/bpf/place.h"
 #include "exporter/source/bpf/task.h"
 
 struct bpf_set;
@@ -29,6 +28,10 @@ struct bpf_sizes {
  * task were 0. 0 or -errno, with *why: -EINVAL for more than BPF_ROLES_MAX. Takes CAP_BPF and
  * CAP_PERFMON. */
 int bpf_set_new(const struct bpf_sizes *sizes, struct bpf_set **out, struct verdict *why);
+/* Why the kernel does not take the program, in words with the remedy: for the -errno of loading or
+ * attaching it. 'knows_cap_bpf': the kernel has that capability (since Linux 5.8); before,
+ * CAP_SYS_ADMIN stands for it, which the exporter does not use for that. Pure. */
+void bpf_refusal(int err, bool knows_cap_bpf, struct verdict *why);
 /* Detaches and unloads it. Accepts NULL. */
 void bpf_set_free(struct bpf_set *set);
 /* Bytes of the kernel's memory for its cells. */

@@ -15,7 +15,18 @@
 #include <stdint.h>
 
 #include "exporter/base/hash_table.h"
-#include "exporter/source/bpf/place.h"
+#include "exporter/source/bpf/cells.h"
+
+enum { BPF_LEVEL_UNKNOWN = -1 };
+
+/* How the kernel's program knows a cgroup. */
+struct bpf_place {
+    uint64_t id;
+    int level; /* below the root, and BPF_LEVELS_MAX; BPF_LEVEL_UNKNOWN: the mount does not show it */
+};
+
+/* 0; -EINVAL: the directory is no cgroup of v2; -ENOTSUP: it lies too deep; other -errno. */
+int bpf_place_of(int cgroup_fd, struct bpf_place *out);
 
 struct bpf_slot;
 

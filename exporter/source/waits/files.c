@@ -2,13 +2,27 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "exporter/base/kernel_text.h"
 #include "exporter/source/cgroup_file.h"
 #include "exporter/source/waits/levels.h"
 #include "exporter/source/waits/parse.h"
+
+/* A file for each task is much to read: of a cgroup with more, the delay is not known. */
+enum { DELAYS_TASKS = 8 };
+
+/* How long its tasks waited for CPUs, for kernels without pressure. */
+struct waits_delays {
+    size_t n;
+    struct {
+        uint64_t task, ns;
+    } at[DELAYS_TASKS];
+    uint64_t total_ns; /* since the first reading; of tasks that ended, up to the reading before */
+};
 
 /* In the hierarchy of the scope's directory, which may be v2; else the same path is there. */
 static int open_unified(const struct waits_files *files, const struct scope *scope,
@@ -222,6 +236,68 @@ static int read_cpu(struct waits_files *files, char *text, size_t size)
     return 0;
 }
 
+/* ---- delays ---- */
+
+static int list_tasks(const struct waits_config *config, const char *path, char *text, size_t size,
+                      uint64_t out[DELAYS_TASKS], size_t *n)
+{
+    size_t len;
+    int fd = cgroup_file_open(config->mounts.unified, path, "cgroup.threads");
+    if (fd < 0)
+        fd = cgroup_file_open(config->mounts.cpu, path, "tasks");
+    if (fd < 0)
+        return -ENODATA;
+    int err = cgroup_file_read(fd, text, size, &len);
+    close(fd);
+    struct kernel_text in = {text, text + (err ? 0 : len)}, line;
+    for (*n = 0; kernel_text_line(&in, &line); ++*n)
+        if (*n == DELAYS_TASKS || !kernel_text_number(&line, &out[*n]))
+            return -ENODATA;
+    return *n > 0 ? 0 : -ENODATA;
+}
+
+static bool read_delay(const struct fsroot *fs, uint64_t task, uint64_t *ns)
+{
+    char name[40], text[128];
+    size_t len;
+    snprintf(name, sizeof name, "%llu/schedstat", (unsigned long long)task);
+    return fsroot_read(fs, FSROOT_PROC, name, text, sizeof text, &len) == 0 &&
+           schedstat_parse(text, len, ns) == 0;
+}
+
+/* What a new task waited before its first reading is its cgroup's, too; not at the very first. */
+static uint64_t before_of(const struct waits_delays *delays, uint64_t task, uint64_t now_ns)
+{
+    for (size_t i = 0; i < delays->n; i++)
+        if (delays->at[i].task == task)
+            return delays->at[i].ns;
+    return delays->n == 0 ? now_ns : 0;
+}
+
+/* 0; -ENODATA: too many tasks, none, or none that can be seen from here. */
+static int read_delays(struct waits_delays *delays, const struct waits_config *config,
+                       const char *path, char *text, size_t size)
+{
+    struct waits_delays now = {.total_ns = delays->total_ns};
+    uint64_t task[DELAYS_TASKS], ns;
+    size_t n;
+    int err = list_tasks(config, path, text, size, task, &n);
+    for (size_t i = 0; !err && i < n; i++) {
+        if (!read_delay(config->fs, task[i], &ns))
+            continue;
+        uint64_t before = before_of(delays, task[i], ns);
+        now.total_ns += ns > before ? ns - before : 0;
+        now.at[now.n].task = task[i];
+        now.at[now.n++].ns = ns;
+    }
+    if (err || now.n == 0) {
+        delays->n = 0;
+        return -ENODATA;
+    }
+    *delays = now;
+    return 0;
+}
+
 static void read_pressure(struct waits_files *files, char *text, size_t size)
 {
     static const enum waits_total some[WAITS_FILES] = {[WAITS_CPU] = TOTAL_CPU_SOME,
@@ -237,8 +313,7 @@ static void read_pressure(struct waits_files *files, char *text, size_t size)
         if (i == WAITS_CPU && totals.has_full)
             put(files, TOTAL_CPU_FULL, totals.full_ns);
     }
-    if (files->delays &&
-        waits_delays_read(files->delays, files->config, files->path, text, size) == 0)
+    if (files->delays && read_delays(files->delays, files->config, files->path, text, size) == 0)
         put(files, TOTAL_RUN_DELAY, files->delays->total_ns);
 }
 

@@ -4,7 +4,6 @@
 #ifndef IE_SOURCE_WAITS_FILES_H
 #define IE_SOURCE_WAITS_FILES_H
 
-#include "exporter/source/waits/delays.h"
 #include "exporter/source/waits/waits.h"
 
 /* The first four may say how often a limit of CPU time was reached. */
@@ -39,6 +38,8 @@ enum waits_total {
     TOTAL_NODE_RECLAIMED,
     TOTALS
 };
+
+struct waits_delays;
 
 struct waits_files {
     const struct waits_config *config;

@@ -1,15 +1,17 @@
 #include "exporter/source/waits/waits.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "exporter/base/array.h"
 #include "exporter/base/clock.h"
+#include "exporter/source/cgroup_file.h"
 #include "exporter/source/waits/files.h"
 #include "exporter/source/waits/levels.h"
-#include "exporter/source/waits/machine.h"
+#include "exporter/source/waits/parse.h"
 
 /* /proc/stat has the CPUs in front, memory.stat what is asked for within its first pages. */
 enum { TEXT_BYTES = 256 << 10 };
@@ -30,6 +32,18 @@ struct waits_handle {
     uint64_t steal_ns, steal_set; /* as the machine counted last, and of which CPUs */
     uint64_t stolen_ns;           /* since the first reading */
     struct entitled entitled;     /* of bounds */
+};
+
+enum machine_file { MACHINE_STAT, MACHINE_MEMORY, MACHINE_VMSTAT, MACHINE_FILES };
+
+/* What the whole machine waits for; read once a tick, when the first container is. */
+struct waits_machine {
+    int fd[MACHINE_FILES]; /* -1: cannot be read */
+    unsigned ticks;        /* a second, of /proc/stat */
+    bool read;             /* in this tick */
+    bool has_steal, has_memory, has_reclaimed;
+    struct steal_totals steal;
+    uint64_t memory_some_ns, reclaimed;
 };
 
 struct waits_source {
@@ -56,6 +70,76 @@ static struct waits_source *self_of(struct source *source)
 static struct waits_handle *handle_of(uint64_t handle)
 {
     return (struct waits_handle *)(uintptr_t)handle;
+}
+
+/* ---- the machine ---- */
+
+static void machine_init(struct waits_machine *machine, const struct fsroot *fs)
+{
+    static const char *const paths[MACHINE_FILES] = {
+        [MACHINE_STAT] = "stat",
+        [MACHINE_MEMORY] = "pressure/memory",
+        [MACHINE_VMSTAT] = "vmstat",
+    };
+    long ticks = sysconf(_SC_CLK_TCK);
+    *machine = (struct waits_machine){.ticks = ticks > 0 ? (unsigned)ticks : 100};
+    for (int i = 0; i < MACHINE_FILES; i++) {
+        int fd = fsroot_open(fs, FSROOT_PROC, paths[i], O_RDONLY);
+        machine->fd[i] = fd < 0 ? -1 : fd;
+    }
+}
+
+static void machine_release(struct waits_machine *machine)
+{
+    for (int i = 0; i < MACHINE_FILES; i++)
+        if (machine->fd[i] >= 0)
+            close(machine->fd[i]);
+}
+
+/* By whomever: what a cgroup's own limit makes it look at is not in it. */
+static bool take_reclaimed(const char *text, size_t len, uint64_t *out)
+{
+    uint64_t daemon, direct;
+    if (flat_parse(text, len, "pgscan_kswapd", &daemon) != 0 ||
+        flat_parse(text, len, "pgscan_direct", &direct) != 0)
+        return false;
+    *out = daemon + direct;
+    return true;
+}
+
+/* Unless that was done in this tick. */
+static void machine_read(struct waits_machine *machine, char *text, size_t size)
+{
+    struct pressure_totals pressure;
+    size_t len;
+    if (machine->read)
+        return;
+    machine->read = true;
+    machine->has_steal = cgroup_file_read(machine->fd[MACHINE_STAT], text, size, &len) == 0 &&
+                         steal_parse(text, len, machine->ticks, &machine->steal) == 0;
+    machine->has_memory = cgroup_file_read(machine->fd[MACHINE_MEMORY], text, size, &len) == 0 &&
+                          pressure_totals_parse(text, len, &pressure) == 0;
+    if (machine->has_memory)
+        machine->memory_some_ns = pressure.some_ns;
+    machine->has_reclaimed = cgroup_file_read(machine->fd[MACHINE_VMSTAT], text, size, &len) == 0 &&
+                             take_reclaimed(text, len, &machine->reclaimed);
+}
+
+/* Stolen from the CPUs of the set, their mean. False: not known. */
+static bool machine_steal(const struct waits_machine *machine, uint64_t set, uint64_t *ns)
+{
+    uint64_t sum = 0;
+    unsigned cpus = 0;
+    for (int i = 0; i < CPU_PLACES; i++) {
+        if (!(set >> i & 1))
+            continue;
+        sum += machine->steal.ns[i];
+        cpus += machine->steal.cpus[i];
+    }
+    if (!machine->has_steal || cpus == 0)
+        return false;
+    *ns = sum / cpus;
+    return true;
 }
 
 /* ---- descriptors ---- */
@@ -173,7 +257,7 @@ static bool waits_check(struct source *source, enum scope_kind kind, enum group 
         return false;
     }
     self->machine.read = false;
-    waits_machine_read(&self->machine, self->text, sizeof self->text);
+    machine_read(&self->machine, self->text, sizeof self->text);
     if (!is_mounted(mounts->unified))
         verdict_set(why, REASON_OK,
                     "of what containers wait for only their own limits of CPU time are told: the "
@@ -306,8 +390,8 @@ static int read_waits(struct waits_source *self, struct waits_handle *handle,
     for (size_t i = 0; i < TOTALS; i++)
         if (handle->files.present >> i & 1)
             give_total(handle, i, handle->files.total[i], row);
-    waits_machine_read(machine, self->text, sizeof self->text);
-    if (waits_machine_steal(machine, handle->levels.cpu_set, &steal))
+    machine_read(machine, self->text, sizeof self->text);
+    if (machine_steal(machine, handle->levels.cpu_set, &steal))
         give_total(handle, TOTAL_STEAL, stolen_until(handle, steal), row);
     if (machine->has_memory)
         give_total(handle, TOTAL_NODE_MEMORY, machine->memory_some_ns, row);
@@ -394,7 +478,7 @@ static void waits_free(struct source *source)
     while (self->first)
         waits_close(source, (uint64_t)(uintptr_t)self->first);
     descriptor_pool_leave(self->config.pool, &self->next, self);
-    waits_machine_release(&self->machine);
+    machine_release(&self->machine);
     free(self->sorted);
     free(self);
 }
@@ -421,7 +505,7 @@ int waits_source_new(const struct waits_config *config, struct source **out)
     if (!self->config.pool)
         self->config.pool = &self->own_pool;
     descriptor_pool_borrow(self->config.pool, &self->next, call_in, self);
-    waits_machine_init(&self->machine, config->fs);
+    machine_init(&self->machine, config->fs);
     *out = &self->source;
     return 0;
 }

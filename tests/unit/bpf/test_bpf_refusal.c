@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "exporter/source/bpf/refusal.h"
+#include "exporter/source/bpf/set.h"
 
 static void test_words(void **state)
 {

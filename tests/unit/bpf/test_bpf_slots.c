@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 
-#include "exporter/source/bpf/place.h"
 #include "exporter/source/bpf/slots.h"
 
 static uint32_t take(struct bpf_slots *slots, uint64_t id, int level)

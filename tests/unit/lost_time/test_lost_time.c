@@ -168,7 +168,7 @@ static void four_thousand_take(void **state)
 {
     enum { ALL = 4096 };
     struct lost_takers takers = {calloc(ALL, sizeof *takers.at), ALL};
-    const struct lost_taker *most[3];
+    struct lost_share most[3];
     double sum = 0;
     (void)state;
     assert_non_null(takers.at);
@@ -180,8 +180,48 @@ static void four_thousand_take(void **state)
         sum += takers.at[i].taken_seconds;
     assert_true(fabs(sum - 100) < 1e-6);
     for (int i = 0; i < 3; i++)
-        assert_true(most[i]->excess_cpus == 0.05 + ALL - 1 - i);
+        assert_true(takers.at[most[i].slot].excess_cpus == 0.05 + ALL - 1 - i);
     free(takers.at);
+}
+
+static struct lost_pairs pairs;
+
+static void pairs_add_up(void **state)
+{
+    struct lost_share most[2];
+    (void)state;
+    lost_pairs_clear(&pairs);
+    lost_pairs_add(&pairs, 1, 2, 0.1);
+    lost_pairs_add(&pairs, 1, 3, 0.1);
+    lost_pairs_add(&pairs, 1, 2, 0.2);
+    lost_pairs_add(&pairs, 1, LOST_NOBODY, 0.5);
+    lost_pairs_add(&pairs, 1, 4, 0.05);
+    lost_pairs_add(&pairs, 2, 1, 7);
+    assert_true(fabs(lost_pairs_sum(&pairs, 1) - 0.95) < 1e-12);
+    assert_int_equal(lost_pairs_most(&pairs, 1, most, 2), 2);
+    assert_int_equal(most[0].slot, 2);
+    assert_true(fabs(most[0].ratio - 0.3 / 0.95) < 1e-12);
+    assert_int_equal(most[1].slot, 3);
+    assert_int_equal(lost_pairs_most(&pairs, 3, most, 2), 0);
+    assert_true(lost_pairs_sum(&pairs, 3) == 0);
+    lost_pairs_clear(&pairs);
+    assert_true(lost_pairs_sum(&pairs, 1) == 0);
+}
+
+/* What does not fit is left out, and nobody gets what is another's. */
+static void too_many_pairs(void **state)
+{
+    (void)state;
+    lost_pairs_clear(&pairs);
+    for (uint32_t i = 0; i < 4 * LOST_PAIRS; i++)
+        lost_pairs_add(&pairs, i % 64, i / 64, 1);
+    double sum = 0;
+    for (uint32_t from = 0; from < 64; from++) {
+        double of = lost_pairs_sum(&pairs, from);
+        assert_true(of <= 4 * LOST_PAIRS / 64);
+        sum += of;
+    }
+    assert_true(sum > LOST_PAIRS / 2 && sum <= LOST_PAIRS);
 }
 
 static void wait_for(struct rig *rig, const char *key, double delay)
@@ -457,6 +497,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(its_own_limit, setup, teardown),
         cmocka_unit_test_setup_teardown(who_takes, setup, teardown),
         cmocka_unit_test(four_thousand_take),
+        cmocka_unit_test(pairs_add_up),
+        cmocka_unit_test(too_many_pairs),
         cmocka_unit_test_setup_teardown(who_was_seen, setup_delays, teardown),
         cmocka_unit_test_setup_teardown(too_little_was_seen, setup_delays, teardown),
         cmocka_unit_test_setup_teardown(nothing_has_no_series, setup, teardown),
