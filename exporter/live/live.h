@@ -127,8 +127,8 @@ struct live_domain {
     double latency_seconds; /* of its own CPUs' reads, the last that was measured; NaN: too old */
     double usual_seconds;   /* when it is calm; NaN: not known yet */
     enum live_cause cause;
-    double host_seconds;         /* of what is above it: of processes outside of containers */
-    double steps_per_hour;       /* how often its latency steps by itself; NaN: not known */
+    double host_seconds;   /* of what is above it: of processes outside of containers */
+    double steps_per_hour; /* how often its latency steps by itself; NaN: not known */
     /* Of what is above usual, what came in such steps that have not ended, where this is a virtual
      * machine; NaN: it is none, or that is not known. */
     double outside_seconds;
