@@ -170,6 +170,21 @@ def _waits(scale):
                 "kernel and parser, with the levels that are read once a minute")]
 
 
+def _resctrl(scale):
+    """Every five seconds all groups are read in one tick: windows of other seconds could not be
+    compared with each other, nor with the latencies in between."""
+    containers, l3s, turns = scale.resctrl
+    with tempfile.TemporaryDirectory() as folder:
+        report = measure.run_json("bench_resctrl", folder, containers, l3s, turns)
+    whole = report["scan_ms"] + report["read_ms"]
+    return [Row(f"bandwidth: the tick in which the groups of {containers} containers are read",
+                "reported", f"{whole:.1f} ms", "reported",
+                f"one tick in five, the median of {turns}; {report['groups']:.0f} groups get a "
+                f"descriptor, with {l3s} L3s of three files each: {whole * 1e3 / report['groups']:.0f} "
+                f"us a group. To look who has one is {report['scan_ms']:.1f} ms of it. Plain files: "
+                "the kernel's interrupts, one a file, come on top")]
+
+
 def _blackbox(scale):
     """What is held of a made-up node whose counts have as many random digits as a busy one's."""
     rows = []
@@ -285,6 +300,7 @@ def _activity(scale):
 def rows(live, scale):
     measure.say("steady tick")
     found = [_steady(live, scale), *_own(scale), _slowdown(scale), *_placement(scale), *_numa_stat(scale), *_waits(scale),
+             *_resctrl(scale),
              *_blackbox(scale),
              *_attribution(scale), *_activity(scale)]
     total, facts = _total(live, scale)

@@ -46,6 +46,7 @@ class Scale:
     placement_ticks: int = 300
     numa_stat_periods: int = 20
     waits_readings: int = 200
+    resctrl: tuple = (4096, 4, 20)  # containers with a group, L3s, turns
     blackbox_seconds: int = 1000
     activity_readings: int = 20000
     live_containers: int = 500
@@ -73,7 +74,7 @@ class Scale:
 SMOKE = Scale(smoke=True, repeats=1, settle_seconds=0.3, quiet_seconds=0, workload_rounds=1,
               workload_seconds=0.05, workload_containers=4, tick_containers=8, tick_ms=100,
               trace_seconds=0.4, kernel_rounds=2, node_containers=50, wide_containers=10,
-              attribution=((70, 50),), attribution_ticks=5, placement_ticks=5, numa_stat_periods=1, waits_readings=2, blackbox_seconds=20, activity_readings=20,
+              attribution=((70, 50),), attribution_ticks=5, placement_ticks=5, numa_stat_periods=1, waits_readings=2, resctrl=(10, 2, 2), blackbox_seconds=20, activity_readings=20,
               live_containers=12, live_windows=1, live_window_seconds=0.3,
               render_arguments=(50, 1), serve_containers=50, serve_rounds=1,
               serve_pause_seconds=0.05, memory_containers=(2, 6), start_containers=(2, 12), start_synthetic=(10, 50), starts=1,
