@@ -2,18 +2,7 @@
  * amd_l3 from sysfs to published metrics: each CPU with a table, on a kernel whose L3s have six
  * counters and count by AMD's event numbers; what stands in its way; and its recordings.
  */
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "collectors/events/events.h"
 #include "collectors/formulas/l3_latency.h"
@@ -22,6 +11,7 @@
 #include "tests/unit/support/collector_rig.h"
 #include "tests/unit/support/epyc_machine.h"
 #include "tests/unit/support/recordings.h"
+#include "tests/unit/support/unit.h"
 
 static const char latency[] = "interference_l3_miss_read_latency_seconds";
 static const char reads[] = "interference_l3_miss_read_latency_reads";

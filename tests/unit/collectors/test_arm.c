@@ -1,19 +1,9 @@
 /*
  * core_latency on Arm's cores: from loads in flight, and from stalls where that is all there is.
  */
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "collectors/table.h"
 #include "tests/unit/support/collector_rig.h"
+#include "tests/unit/support/unit.h"
 
 #define C(n) "interference_container_" n
 
@@ -48,10 +38,8 @@ static struct rig *start(void **state, enum group group)
 static struct fake_group *run(struct rig *rig, enum group group, uint64_t hz)
 {
     struct fake_group *g = fake_group(&rig->fake, "a", group);
-    fake_group_run(g, 0, 1000000000u);
-    fake_group_add(g, 0, ROLE_CYCLES, hz);
-    fake_group_add(g, 0, ROLE_REF_CYCLES, 1000000000u);
-    fake_group_add(g, 0, ROLE_INSTRUCTIONS, 500000000u);
+    fake_window(g, 0, 1000000000u, {ROLE_CYCLES, hz}, {ROLE_REF_CYCLES, 1000000000u},
+                {ROLE_INSTRUCTIONS, 500000000u});
     return g;
 }
 
@@ -188,12 +176,9 @@ static void slowdown_from_stalls(void **state)
     for (int i = 0; i < 400; i++) {
         bool hog = i >= 300;
         struct fake_group *g = fake_group(&rig->fake, "hog", GROUP_MISSES);
-        fake_group_run(g, 0, 1000000000u);
-        fake_group_add(g, 0, ROLE_CYCLES, 2500000000u);
-        fake_group_add(g, 0, ROLE_REF_CYCLES, 1000000000u);
-        fake_group_add(g, 0, ROLE_LLC_READS, hog ? 90000000 : 0);
-        fake_group_add(g, 0, ROLE_L3_MISS_READS, hog ? 80000000 : 0);
-        fake_group_add(g, 0, ROLE_MEMORY_STALLS, hog ? 900000000 : 0);
+        fake_window(g, 0, 1000000000u, {ROLE_CYCLES, 2500000000u}, {ROLE_REF_CYCLES, 1000000000u},
+                    {ROLE_LLC_READS, hog ? 90000000 : 0}, {ROLE_L3_MISS_READS, hog ? 80000000 : 0},
+                    {ROLE_MEMORY_STALLS, hog ? 900000000 : 0});
         stall(rig, hog ? 120000000 : 60000000);
         if (i == 250)
             assert_true(rig_value_of(rig, C("interference_cycles"), "container=\"a\"", "memory") ==
@@ -244,11 +229,8 @@ static void misses_alone(void **state)
 static void burst(struct rig *rig, enum group group, double in_flight, uint64_t misses)
 {
     struct fake_group *g = fake_group(&rig->fake, "p0", group);
-    fake_group_run(g, 0, 1000000);
-    fake_group_add(g, 0, ROLE_CYCLES, 3500000);
-    fake_group_add(g, 0, ROLE_REF_CYCLES, 1000000);
-    fake_group_add(g, 0, ROLE_LLC_READS, misses);
-    fake_group_add(g, 0, ROLE_L3_MISS_READS, misses);
+    fake_window(g, 0, 1000000, {ROLE_CYCLES, 3500000}, {ROLE_REF_CYCLES, 1000000},
+                {ROLE_LLC_READS, misses}, {ROLE_L3_MISS_READS, misses});
     if (group == GROUP_IN_FLIGHT) {
         fake_group_add(g, 0, ROLE_LOADS_IN_FLIGHT, (uint64_t)(5000 * in_flight));
         fake_group_add(g, 0, ROLE_LOAD_ACCESSES, 5000);

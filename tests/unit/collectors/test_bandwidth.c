@@ -2,19 +2,9 @@
  * bandwidth: what containers, pods and sockets moved; groups that come, go and pass from one
  * container of a pod to another; what is said where there are none.
  */
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "collectors/table.h"
 #include "tests/unit/support/collector_rig.h"
+#include "tests/unit/support/unit.h"
 
 #define BYTES "interference_container_memory_bandwidth_bytes"
 #define OCCUPANCY "interference_container_llc_occupancy_bytes"
@@ -47,9 +37,8 @@ static struct fake_group *group_of(struct rig *rig, const char *key, enum group 
 
 static void moves(struct fake_group *group, int cpu, uint64_t total, uint64_t local, uint64_t has)
 {
-    fake_group_run(group, cpu, 5000000000);
-    fake_group_add(group, cpu, ROLE_MBM_TOTAL_BYTES, total);
-    fake_group_add(group, cpu, ROLE_MBM_LOCAL_BYTES, local);
+    fake_window(group, cpu, 5000000000, {ROLE_MBM_TOTAL_BYTES, total},
+                {ROLE_MBM_LOCAL_BYTES, local});
     group->count[cpu][MON_OCCUPANCY_BYTES] = has;
 }
 

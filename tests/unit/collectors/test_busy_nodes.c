@@ -1,19 +1,10 @@
 /* Nodes that are busy all day, on which a batch job makes memory slow for ten minutes; and healthy
  * nodes on which nothing of the kind happens. Thresholds and time above them, second by second, of
  * the collector as it runs. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "collectors/table.h"
 #include "tests/unit/support/collector_rig.h"
 #include "tests/unit/support/draw.h"
+#include "tests/unit/support/unit.h"
 
 #define C(n) "interference_container_" n
 
@@ -32,12 +23,9 @@ static void work(struct rig *rig, const char *key, double reads, double beyond_s
 {
     struct fake_group *g = fake_group(&rig->fake, key, GROUP_CORE);
     uint64_t n = (uint64_t)reads;
-    fake_group_run(g, 0, 1000000000u);
-    fake_group_add(g, 0, ROLE_CYCLES, (uint64_t)hz);
-    fake_group_add(g, 0, ROLE_REF_CYCLES, 2100000000u);
-    fake_group_add(g, 0, ROLE_INSTRUCTIONS, (uint64_t)hz);
-    fake_group_add(g, 0, ROLE_L3_MISS_READS, n);
-    fake_group_add(g, 0, ROLE_L3_MISS_READ_OCCUPANCY, (uint64_t)((double)n * beyond_seconds * hz));
+    fake_window(g, 0, 1000000000u, {ROLE_CYCLES, (uint64_t)hz}, {ROLE_REF_CYCLES, 2100000000u},
+                {ROLE_INSTRUCTIONS, (uint64_t)hz}, {ROLE_L3_MISS_READS, n},
+                {ROLE_L3_MISS_READ_OCCUPANCY, (uint64_t)((double)n * beyond_seconds * hz)});
 }
 
 static struct rig *new_rig(bool controllers)
@@ -105,9 +93,8 @@ static void move(struct rig *rig, double reads)
     for (size_t i = 0; i < rig->inventory.n_units; i++) {
         struct fake_group *g = fake_group(&rig->fake, rig->inventory.units[i].key, GROUP_CAS);
         double lines = 1.5 * reads / (double)rig->inventory.n_units;
-        fake_group_run(g, 0, 1000000000u);
-        fake_group_add(g, 0, ROLE_CAS_READS, (uint64_t)(0.7 * lines));
-        fake_group_add(g, 0, ROLE_CAS_WRITES, (uint64_t)(0.3 * lines));
+        fake_window(g, 0, 1000000000u, {ROLE_CAS_READS, (uint64_t)(0.7 * lines)},
+                    {ROLE_CAS_WRITES, (uint64_t)(0.3 * lines)});
     }
 }
 

@@ -1,13 +1,6 @@
 /* What the probe's bursts tell about the machine, without a probe. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "collectors/probe/calibration.h"
+#include "tests/unit/support/unit.h"
 
 /* Latencies from 80 ns on in steps of 1 ns, in no order; c_cache 40 to 49 cycles where nobody
  * disturbs, 100 and more elsewhere: the median is between 44 and 45. */

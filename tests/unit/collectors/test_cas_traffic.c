@@ -1,23 +1,12 @@
 /* Calm windows where the memory controllers are visible, and where there are two sockets: what
  * core_latency learns of a container "a" beside neighbours that read, that do not read but use the
  * memory, and that are not monitored. */
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "collectors/parts/cas_traffic.h"
 #include "collectors/parts/core_lane.h"
 #include "collectors/parts/node_traffic.h"
 #include "collectors/table.h"
 #include "tests/unit/support/collector_rig.h"
+#include "tests/unit/support/unit.h"
 
 #define BASELINE "interference_container_memory_read_latency_baseline_seconds"
 
@@ -72,12 +61,9 @@ static void work(struct rig *rig, const char *key, int cpu, double millions, dou
 {
     struct fake_group *g = fake_group(&rig->fake, key, GROUP_CORE);
     uint64_t reads = (uint64_t)(millions * million);
-    fake_group_run(g, cpu, 1000000000u);
-    fake_group_add(g, cpu, ROLE_CYCLES, 2100000000u);
-    fake_group_add(g, cpu, ROLE_REF_CYCLES, 2100000000u);
-    fake_group_add(g, cpu, ROLE_INSTRUCTIONS, 2100000000u);
-    fake_group_add(g, cpu, ROLE_L3_MISS_READS, reads);
-    fake_group_add(g, cpu, ROLE_L3_MISS_READ_OCCUPANCY, (uint64_t)((double)reads * ns * 2.1));
+    fake_window(g, cpu, 1000000000u, {ROLE_CYCLES, 2100000000u}, {ROLE_REF_CYCLES, 2100000000u},
+                {ROLE_INSTRUCTIONS, 2100000000u}, {ROLE_L3_MISS_READS, reads},
+                {ROLE_L3_MISS_READ_OCCUPANCY, (uint64_t)((double)reads * ns * 2.1)});
 }
 
 /* Beyond the caches, in ns; 0: none that rests on calm windows. */

@@ -1,14 +1,7 @@
 /* A container without any collector's series: listed in the API, absent from the pages. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <string.h>
-
 #include "collectors/contract/container_labels.h"
 #include "exporter/expose/expose.h"
+#include "tests/unit/support/unit.h"
 
 static const struct metric_desc reads_desc = {
     .name = "t_reads", .type = METRIC_COUNTER, .number = METRIC_U64, .help = "x"};

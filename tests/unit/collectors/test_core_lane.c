@@ -1,19 +1,9 @@
 /* What collectors of the core group keep for a container: the lengths of windows, and which windows
  * are calm. */
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "collectors/parts/container_group.h"
 #include "collectors/parts/core_lane.h"
 #include "tests/unit/support/fake_source.h"
+#include "tests/unit/support/unit.h"
 
 #define SECOND 1000000000ull
 

@@ -1,17 +1,7 @@
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "collectors/table.h"
 #include "tests/unit/support/collector_rig.h"
 #include "tests/unit/support/malloc_count.h"
+#include "tests/unit/support/unit.h"
 
 #define C(n) "interference_container_" n
 #define N(n) "interference_node_" n
@@ -29,12 +19,9 @@ static int setup(void **state)
 static void work(struct rig *rig, const char *key, uint64_t reads, double occupancy)
 {
     struct fake_group *g = fake_group(&rig->fake, key, GROUP_CORE);
-    fake_group_run(g, 0, 1000000000u);
-    fake_group_add(g, 0, ROLE_CYCLES, 2100000000u);
-    fake_group_add(g, 0, ROLE_REF_CYCLES, 2100000000u);
-    fake_group_add(g, 0, ROLE_INSTRUCTIONS, 1000000000u);
-    fake_group_add(g, 0, ROLE_L3_MISS_READS, reads);
-    fake_group_add(g, 0, ROLE_L3_MISS_READ_OCCUPANCY, (uint64_t)((double)reads * occupancy));
+    fake_window(g, 0, 1000000000u, {ROLE_CYCLES, 2100000000u}, {ROLE_REF_CYCLES, 2100000000u},
+                {ROLE_INSTRUCTIONS, 1000000000u}, {ROLE_L3_MISS_READS, reads},
+                {ROLE_L3_MISS_READ_OCCUPANCY, (uint64_t)((double)reads * occupancy)});
 }
 
 /* FORMULAS.md section 1: 124.5 cycles beyond the caches at 2.1 GHz are 80.238 ns. */
@@ -628,9 +615,7 @@ static void what_people_are_shown_of_a_container(void **state)
     assert_false(c.socket_known);
     assert_null(c.normal_basis);
     assert_string_equal(c.why_no_normal, "idle");
-    fake_group_run(g, 1, 1000000000u);
-    fake_group_add(g, 1, ROLE_L3_MISS_READS, 3000000);
-    fake_group_add(g, 1, ROLE_LLC_READS, 4000000);
+    fake_window(g, 1, 1000000000u, {ROLE_L3_MISS_READS, 3000000}, {ROLE_LLC_READS, 4000000});
     work(rig, "a", 1000000, 124.5);
     c = shown(rig);
     assert_true(c.number[LIVE_READS_PER_SECOND] == 4e6);

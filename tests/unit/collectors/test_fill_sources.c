@@ -2,19 +2,9 @@
  * fill_sources: counts by source per container, on CPUs with and without CXL; what counts nothing;
  * containers that come, are renamed and end.
  */
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "collectors/table.h"
 #include "tests/unit/support/collector_rig.h"
+#include "tests/unit/support/unit.h"
 
 static const char reads[] = "interference_container_memory_reads_by_source";
 static const char *const labels[] = {"source=\"near_dram\"", "source=\"far_dram\"",

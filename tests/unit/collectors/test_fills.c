@@ -2,20 +2,10 @@
  * AMD's way to a memory latency: the formula with its worked numbers, what core_latency makes of
  * the group of fills, what the probe learns and judges, and CPUs that only count cycles.
  */
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "collectors/formulas/fill_latency.h"
 #include "collectors/table.h"
 #include "tests/unit/support/collector_rig.h"
+#include "tests/unit/support/unit.h"
 
 #define C(n) "interference_container_" n
 #define N(n) "interference_node_" n
@@ -152,14 +142,10 @@ static int setup(void **state)
 static void work(struct rig *rig, const char *key, int cpu, uint64_t hz, uint64_t t_mem)
 {
     struct fake_group *g = fake_group(&rig->fake, key, GROUP_FILLS);
-    fake_group_run(g, cpu, 1000000000u);
-    fake_group_add(g, cpu, ROLE_CYCLES, hz);
-    fake_group_add(g, cpu, ROLE_REF_CYCLES, 2500000000u);
-    fake_group_add(g, cpu, ROLE_INSTRUCTIONS, 1000000000u);
-    fake_group_add(g, cpu, ROLE_L1D_FILLS_L2, 2000000);
-    fake_group_add(g, cpu, ROLE_L1D_FILLS_L3, 500000);
-    fake_group_add(g, cpu, ROLE_L1D_FILLS_MEMORY, 1000000);
-    fake_group_add(g, cpu, ROLE_L1D_MISS_OCCUPANCY, 20000000 + 23000000 + 1000000 * t_mem);
+    fake_window(g, cpu, 1000000000u, {ROLE_CYCLES, hz}, {ROLE_REF_CYCLES, 2500000000u},
+                {ROLE_INSTRUCTIONS, 1000000000u}, {ROLE_L1D_FILLS_L2, 2000000},
+                {ROLE_L1D_FILLS_L3, 500000}, {ROLE_L1D_FILLS_MEMORY, 1000000},
+                {ROLE_L1D_MISS_OCCUPANCY, 20000000 + 23000000 + 1000000 * t_mem});
 }
 
 /* 400 cycles at 2.5 GHz are 160 ns; the same names as on Intel's. */
@@ -337,10 +323,8 @@ static void any_cpu_counts_cycles_and_instructions(void **state)
     rig_container(rig, "a");
     for (int i = 0; i < 3; i++) {
         struct fake_group *g = fake_group(&rig->fake, "a", GROUP_CPI);
-        fake_group_run(g, 0, 1000000000u);
-        fake_group_add(g, 0, ROLE_CYCLES, 3000);
-        fake_group_add(g, 0, ROLE_REF_CYCLES, 2000);
-        fake_group_add(g, 0, ROLE_INSTRUCTIONS, 1000);
+        fake_window(g, 0, 1000000000u, {ROLE_CYCLES, 3000}, {ROLE_REF_CYCLES, 2000},
+                    {ROLE_INSTRUCTIONS, 1000});
         assert_int_equal(rig_tick(rig), 0);
         assert_int_equal(rig->status.verdict.reason, REASON_UNSUPPORTED_CPU);
     }
@@ -390,11 +374,9 @@ static int setup_probe(void **state)
 static void burst(struct rig *rig, double in_flight, double latency_ns, double l2_ns, double llc_ns)
 {
     struct fake_group *g = fake_group(&rig->fake, "p0", GROUP_FILLS);
-    fake_group_run(g, 0, 1000000);
-    fake_group_add(g, 0, ROLE_CYCLES, 3500000);
-    fake_group_add(g, 0, ROLE_REF_CYCLES, 2500000);
-    fake_group_add(g, 0, ROLE_L1D_FILLS_MEMORY, 5000);
-    fake_group_add(g, 0, ROLE_L1D_MISS_OCCUPANCY, (uint64_t)(5000 * in_flight));
+    fake_window(g, 0, 1000000, {ROLE_CYCLES, 3500000}, {ROLE_REF_CYCLES, 2500000},
+                {ROLE_L1D_FILLS_MEMORY, 5000},
+                {ROLE_L1D_MISS_OCCUPANCY, (uint64_t)(5000 * in_flight)});
     rig->fake.probes[rig->fake.n_probes++] =
         (struct probe_reading){.latency_ns = latency_ns, .l2_hit_ns = l2_ns, .llc_hit_ns = llc_ns};
     rig_tick(rig);
@@ -454,9 +436,7 @@ static void fills_that_a_hypervisor_filters_are_found(void **state)
     struct rig *rig = *state;
     for (int i = 0; i < 3; i++) {
         struct fake_group *g = fake_group(&rig->fake, "p0", GROUP_FILLS);
-        fake_group_run(g, 0, 1000000);
-        fake_group_add(g, 0, ROLE_CYCLES, 3500000);
-        fake_group_add(g, 0, ROLE_REF_CYCLES, 2500000);
+        fake_window(g, 0, 1000000, {ROLE_CYCLES, 3500000}, {ROLE_REF_CYCLES, 2500000});
         rig->fake.probes[rig->fake.n_probes++] = (struct probe_reading){.latency_ns = 114};
         rig_tick(rig);
     }

@@ -1,18 +1,9 @@
 /* The formulas against numbers worked by hand: FORMULAS.md, "Windows", sections 1 and 2. */
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "collectors/formulas/core_latency.h"
 #include "collectors/formulas/imc_latency.h"
 #include "exporter/source/source.h"
 #include "exporter/source/window.h"
+#include "tests/unit/support/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

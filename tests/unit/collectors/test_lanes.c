@@ -1,13 +1,6 @@
 /* How lanes follow the containers, with lanes that only note what happened to them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "collectors/parts/lanes.h"
+#include "tests/unit/support/unit.h"
 
 struct keeper {
     size_t made, freed;

@@ -1,13 +1,6 @@
 /* What is said while latencies cannot be computed, or not as they should be. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "collectors/contract/latency_verdict.h"
+#include "tests/unit/support/unit.h"
 
 enum { MINUTE = 60 };
 

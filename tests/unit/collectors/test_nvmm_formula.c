@@ -2,18 +2,8 @@
  * The estimate of persistent memory usage: FORMULAS.md section 4, numbers worked by hand, and its
  * error over synthetic streams of stores whose truth is known.
  */
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include "collectors/formulas/nvmm.h"
+#include "tests/unit/support/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

@@ -1,16 +1,6 @@
 /* Containers that come, change and go, and what is said when one cannot be counted. */
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/support/nvmm_rig.h"
+#include "tests/unit/support/unit.h"
 
 /* ---- containers come and go ---- */
 

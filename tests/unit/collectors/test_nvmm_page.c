@@ -1,16 +1,8 @@
 /* The document of who used persistent memory. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "collectors/nvmm/board.h"
+#include "tests/unit/support/unit.h"
 
 static json_t *page(struct board *board)
 {

@@ -1,19 +1,12 @@
 /* Who uses persistent memory: threads, the page of them, and series by process. */
-#include <errno.h>
-#include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "collectors/nvmm/processes.h"
 #include "collectors/nvmm/threads.h"
 #include "tests/unit/support/nvmm_rig.h"
+#include "tests/unit/support/unit.h"
 
 /* In place of the C library's: the board is its only user here. */
 static bool board_is_held;

@@ -1,17 +1,9 @@
 /* Windows of counts and samples, and the threads' parts of them. */
-#include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "collectors/nvmm/board.h"
 #include "collectors/nvmm/threads.h"
+#include "tests/unit/support/unit.h"
 
 static const struct access_sample nvmm8 = {.medium = MEDIUM_NVMM, .bytes = 8};
 static const struct access_sample other = {.medium = MEDIUM_OTHER};

@@ -1,18 +1,8 @@
 /* The collector of persistent memory: counts and samples in, estimates out. */
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "collectors/nvmm/windows.h"
 #include "tests/unit/support/malloc_count.h"
 #include "tests/unit/support/nvmm_rig.h"
+#include "tests/unit/support/unit.h"
 
 /* ---- the estimate ---- */
 

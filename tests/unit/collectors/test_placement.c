@@ -2,20 +2,10 @@
  * placement: the worked numbers of its formula through the collector; where memory is, by pages and
  * by loads; windows that have no prediction, and why; containers that come, are renamed and end.
  */
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "collectors/table.h"
 #include "tests/unit/support/collector_rig.h"
 #include "tests/unit/support/malloc_count.h"
+#include "tests/unit/support/unit.h"
 
 #define C(name) "interference_container_" name
 #define SERIAL C("memory_serial_reads")
@@ -86,12 +76,9 @@ static void work_on(struct rig *rig, const char *key, int cpu, uint64_t reads, u
                     uint64_t active)
 {
     struct fake_group *group = fake_group(&rig->fake, key, GROUP_CORE);
-    fake_group_run(group, cpu, 500000000);
-    fake_group_add(group, cpu, ROLE_CYCLES, 1000000000);
-    fake_group_add(group, cpu, ROLE_REF_CYCLES, 1000000000);
-    fake_group_add(group, cpu, ROLE_L3_MISS_READS, reads);
-    fake_group_add(group, cpu, ROLE_L3_MISS_READ_OCCUPANCY, occupancy);
-    fake_group_add(group, cpu, ROLE_L3_MISS_READ_ACTIVE, active);
+    fake_window(group, cpu, 500000000, {ROLE_CYCLES, 1000000000}, {ROLE_REF_CYCLES, 1000000000},
+                {ROLE_L3_MISS_READS, reads}, {ROLE_L3_MISS_READ_OCCUPANCY, occupancy},
+                {ROLE_L3_MISS_READ_ACTIVE, active});
 }
 
 static void work(struct rig *rig, const char *key)
@@ -159,12 +146,9 @@ static void seconds_are_of_each_cpus_own_frequency(void **state)
     probe(rig, 0, 0, 88.8);
     work(rig, "a");
     struct fake_group *group = fake_group(&rig->fake, "a", GROUP_CORE);
-    fake_group_run(group, 1, 500000000);
-    fake_group_add(group, 1, ROLE_CYCLES, 2000000000);
-    fake_group_add(group, 1, ROLE_REF_CYCLES, 1000000000);
-    fake_group_add(group, 1, ROLE_L3_MISS_READS, 2000000);
-    fake_group_add(group, 1, ROLE_L3_MISS_READ_OCCUPANCY, 1200000000);
-    fake_group_add(group, 1, ROLE_L3_MISS_READ_ACTIVE, 800000000);
+    fake_window(group, 1, 500000000, {ROLE_CYCLES, 2000000000}, {ROLE_REF_CYCLES, 1000000000},
+                {ROLE_L3_MISS_READS, 2000000}, {ROLE_L3_MISS_READ_OCCUPANCY, 1200000000},
+                {ROLE_L3_MISS_READ_ACTIVE, 800000000});
     rig_tick(rig);
     /* In both, a read takes 300 cycles of 2.1 GHz; the caches take 44 of the one, or of the other:
      * 33 on average. */
@@ -226,9 +210,7 @@ static void by_loads(void **state)
     struct rig *rig = *state;
     rig_container(rig, "a");
     struct fake_group *loads = fake_group(&rig->fake, "a", GROUP_STALLS);
-    fake_group_run(loads, 0, 1000000);
-    fake_group_add(loads, 0, ROLE_LOADS_LOCAL_DRAM, 7);
-    fake_group_add(loads, 0, ROLE_LOADS_REMOTE_DRAM, 3);
+    fake_window(loads, 0, 1000000, {ROLE_LOADS_LOCAL_DRAM, 7}, {ROLE_LOADS_REMOTE_DRAM, 3});
     for (int i = 1; i <= 2; i++) { /* the second window has no loads: what was known holds */
         probe_both(rig);
         work_a_tick(rig, "a");

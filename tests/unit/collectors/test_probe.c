@@ -1,16 +1,7 @@
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "collectors/table.h"
 #include "tests/unit/support/collector_rig.h"
 #include "tests/unit/support/malloc_count.h"
+#include "tests/unit/support/unit.h"
 
 #define LATENCY "interference_memory_probe_latency_seconds"
 #define HISTOGRAM "interference_memory_probe_window_latency_seconds"
@@ -37,11 +28,9 @@ static void burst(struct rig *rig, int initiator, int target, double latency_ns)
 static void counts_of_the_thread(struct rig *rig, double occupancy)
 {
     struct fake_group *g = fake_group(&rig->fake, "p0", GROUP_CORE);
-    fake_group_run(g, 0, 500000);
-    fake_group_add(g, 0, ROLE_CYCLES, 1050000);
-    fake_group_add(g, 0, ROLE_REF_CYCLES, 1050000);
-    fake_group_add(g, 0, ROLE_L3_MISS_READS, 5000);
-    fake_group_add(g, 0, ROLE_L3_MISS_READ_OCCUPANCY, (uint64_t)(5000 * occupancy));
+    fake_window(g, 0, 500000, {ROLE_CYCLES, 1050000}, {ROLE_REF_CYCLES, 1050000},
+                {ROLE_L3_MISS_READS, 5000},
+                {ROLE_L3_MISS_READ_OCCUPANCY, (uint64_t)(5000 * occupancy)});
 }
 
 /* 59 bursts are too few; then the lowest of twenty, within its bucket. Remote ones do not count. */
@@ -213,9 +202,7 @@ static void a_counter_that_misses_the_chase_is_called_filtered(void **state)
     for (int i = 0; i < 3; i++) {
         assert_false(rig->facts.l3_miss_reads_filtered);
         struct fake_group *g = fake_group(&rig->fake, "p0", GROUP_CORE);
-        fake_group_run(g, 0, 500000);
-        fake_group_add(g, 0, ROLE_CYCLES, 1050000);
-        fake_group_add(g, 0, ROLE_REF_CYCLES, 1050000);
+        fake_window(g, 0, 500000, {ROLE_CYCLES, 1050000}, {ROLE_REF_CYCLES, 1050000});
         burst(rig, 0, 0, 80);
         rig_tick(rig);
     }

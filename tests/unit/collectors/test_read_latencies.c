@@ -1,15 +1,7 @@
 /* What core_latency tells of each container's reads: what it publishes, in the same tick. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "collectors/table.h"
 #include "tests/unit/support/collector_rig.h"
+#include "tests/unit/support/unit.h"
 
 #define C(n) "interference_container_" n
 
@@ -36,11 +28,9 @@ static int unwanted_setup(void **state)
 static void work(struct rig *rig, const char *key, int cpu, uint64_t reads, double occupancy)
 {
     struct fake_group *g = fake_group(&rig->fake, key, GROUP_CORE);
-    fake_group_run(g, cpu, 1000000000u);
-    fake_group_add(g, cpu, ROLE_CYCLES, 2100000000u);
-    fake_group_add(g, cpu, ROLE_REF_CYCLES, 2100000000u);
-    fake_group_add(g, cpu, ROLE_L3_MISS_READS, reads);
-    fake_group_add(g, cpu, ROLE_L3_MISS_READ_OCCUPANCY, (uint64_t)((double)reads * occupancy));
+    fake_window(g, cpu, 1000000000u, {ROLE_CYCLES, 2100000000u}, {ROLE_REF_CYCLES, 2100000000u},
+                {ROLE_L3_MISS_READS, reads},
+                {ROLE_L3_MISS_READ_OCCUPANCY, (uint64_t)((double)reads * occupancy)});
 }
 
 static const struct read_latency *told(struct rig *rig, const struct container *container)

@@ -1,19 +1,10 @@
 /* Collectors that are stopped and started again: with what they learned, without it, and with what
  * somebody else wrote there. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "collectors/table.h"
 #include "tests/unit/support/collector_rig.h"
 #include "tests/unit/support/malloc_count.h"
 #include "tests/unit/support/slowdown_rig.h"
+#include "tests/unit/support/unit.h"
 
 #define C(n) "interference_container_" n
 #define BASELINE C("memory_read_latency_baseline_seconds")
@@ -87,12 +78,9 @@ enum kind { CALM, USUAL };
 static void work(struct rig *rig, double nanoseconds)
 {
     struct fake_group *g = fake_group(&rig->fake, "a", GROUP_CORE);
-    fake_group_run(g, 0, 1000000000u);
-    fake_group_add(g, 0, ROLE_CYCLES, 2100000000u);
-    fake_group_add(g, 0, ROLE_REF_CYCLES, 2100000000u);
-    fake_group_add(g, 0, ROLE_INSTRUCTIONS, 2100000000u);
-    fake_group_add(g, 0, ROLE_L3_MISS_READS, 100000);
-    fake_group_add(g, 0, ROLE_L3_MISS_READ_OCCUPANCY, (uint64_t)(100000 * nanoseconds * 2.1));
+    fake_window(g, 0, 1000000000u, {ROLE_CYCLES, 2100000000u}, {ROLE_REF_CYCLES, 2100000000u},
+                {ROLE_INSTRUCTIONS, 2100000000u}, {ROLE_L3_MISS_READS, 100000},
+                {ROLE_L3_MISS_READ_OCCUPANCY, (uint64_t)(100000 * nanoseconds * 2.1)});
     rig_tick(rig);
 }
 
@@ -354,11 +342,8 @@ static void slowdown_is_there_at_once(void **unused)
 static void probe(struct rig *rig)
 {
     struct fake_group *g = fake_group(&rig->fake, "p0", GROUP_CORE);
-    fake_group_run(g, 0, 500000);
-    fake_group_add(g, 0, ROLE_CYCLES, 1050000);
-    fake_group_add(g, 0, ROLE_REF_CYCLES, 1050000);
-    fake_group_add(g, 0, ROLE_L3_MISS_READS, 5000);
-    fake_group_add(g, 0, ROLE_L3_MISS_READ_OCCUPANCY, 5000 * 140);
+    fake_window(g, 0, 500000, {ROLE_CYCLES, 1050000}, {ROLE_REF_CYCLES, 1050000},
+                {ROLE_L3_MISS_READS, 5000}, {ROLE_L3_MISS_READ_OCCUPANCY, 5000 * 140});
     rig->fake.probes[rig->fake.n_probes++] = (struct probe_reading){.latency_ns = 90};
     rig_tick(rig);
 }
@@ -437,11 +422,8 @@ static void fills_are_not_measured_again(void **unused)
     zen_rig(&before, NULL, 0);
     for (int i = 0; i < 8; i++) {
         struct fake_group *g = fake_group(&before.fake, "p0", GROUP_FILLS);
-        fake_group_run(g, 0, 1000000);
-        fake_group_add(g, 0, ROLE_CYCLES, 2100000);
-        fake_group_add(g, 0, ROLE_REF_CYCLES, 2100000);
-        fake_group_add(g, 0, ROLE_L1D_FILLS_MEMORY, 5000);
-        fake_group_add(g, 0, ROLE_L1D_MISS_OCCUPANCY, 5000 * 189);
+        fake_window(g, 0, 1000000, {ROLE_CYCLES, 2100000}, {ROLE_REF_CYCLES, 2100000},
+                    {ROLE_L1D_FILLS_MEMORY, 5000}, {ROLE_L1D_MISS_OCCUPANCY, 5000 * 189});
         before.fake.probes[before.fake.n_probes++] =
             (struct probe_reading){.latency_ns = 90, .l2_hit_ns = 7, .llc_hit_ns = 24};
         rig_tick(&before);

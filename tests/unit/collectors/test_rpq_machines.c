@@ -2,22 +2,12 @@
  * imc_rpq and pmm_rpq from sysfs to published metrics, on each CPU with a table: two sockets, boxes
  * of four counters that count by Intel's event numbers, both collectors at once.
  */
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "collectors/events/events.h"
 #include "collectors/parts/cas_traffic.h"
 #include "collectors/table.h"
 #include "exporter/daemon/units.h"
 #include "tests/unit/support/imc_machine.h"
+#include "tests/unit/support/unit.h"
 
 static const char clockticks[] = "interference_imc_clockticks";
 static const char inserts[] = "interference_imc_read_queue_inserts";

@@ -2,22 +2,13 @@
  * Memory controllers in recordings: what was recorded live replays to the same metrics, and what a
  * recording lacks has a reason that speaks of the recording.
  */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "collectors/table.h"
 #include "exporter/daemon/exporter.h"
 #include "tests/unit/support/imc_machine.h"
 #include "tests/unit/support/recordings.h"
+#include "tests/unit/support/unit.h"
 
 enum { TICKS = 5 };
 

@@ -1,18 +1,9 @@
 /* --thresholds.file: matching, rejected files and their messages, reloading. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "collectors/contract/thresholds.h"
+#include "tests/unit/support/unit.h"
 
 static struct thresholds parsed(const char *text)
 {

@@ -1,14 +1,7 @@
 /* A window's sum, and that collectors which share a group get the same one. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "collectors/parts/window_read.h"
 #include "tests/unit/support/fake_source.h"
+#include "tests/unit/support/unit.h"
 
 struct bench {
     struct fake_source fake;

@@ -2,21 +2,11 @@
  * Event texts against the numbers of Intel's event files: every row of Intel's tables, and each
  * scheme's errors. AMD's tables: test_encode_amd.c.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "collectors/events/events.h"
 #include "exporter/source/event/encode.h"
 #include "exporter/source/event/pmu_terms.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 static const char devices[] = "sys/bus/event_source/devices";
 

@@ -2,20 +2,11 @@
  * AMD's tables against the numbers of its event files, bit by bit; which CPU has which; whether the
  * groups fit its counters. And the generic table.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "collectors/events/events.h"
 #include "exporter/source/event/encode.h"
 #include "tests/support/events_reference.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 enum { MSR_TYPE = 11, L3_TYPE = 14, CPUS = 3, L3_CPUS = 4 };
 static const struct event_table *const cpus[CPUS] = {&event_table_zen3, &event_table_zen4,

@@ -2,21 +2,11 @@
  * Arm's tables against the numbers of Arm's files, bit by bit; which core has which; whether the
  * groups fit its counters.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "collectors/events/events.h"
 #include "exporter/source/event/encode.h"
 #include "exporter/source/perf/detect.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 enum { V3, N3, VERA, V2, N2, V1, N1, AMPEREONE, CPUS };
 static const struct event_table *const cpus[CPUS] = {

@@ -1,17 +1,8 @@
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 #include "exporter/source/event/file.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 static int parse(const char *text, struct events_file *out, char *error, size_t size)
 {

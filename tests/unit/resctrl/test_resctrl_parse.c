@@ -1,14 +1,6 @@
 /* What resctrl's files say, and whose a group is by its name. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/source/resctrl/parse.h"
+#include "tests/unit/support/unit.h"
 
 static int parse(const char *text, unsigned fraction, uint64_t *out)
 {

@@ -3,21 +3,12 @@
  * they make of files that fail, vanish, fall, jump or are half written.
  */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "exporter/source/resctrl/resctrl.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 #define MOUNT "sys/fs/resctrl/"

@@ -1,21 +1,11 @@
 /* The slowdown collector: containers that come and go, its series, and failures. */
-#include <errno.h>
 #include <fcntl.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "collectors/table.h"
 #include "tests/unit/support/malloc_count.h"
 #include "tests/unit/support/slowdown_rig.h"
+#include "tests/unit/support/unit.h"
 
 static void a_default_container_has_four_series(void **state)
 {

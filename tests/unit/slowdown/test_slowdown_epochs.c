@@ -1,17 +1,6 @@
 /* Model asm on quanta made by hand; the worked number is FORMULAS.md section 3. */
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/support/slowdown_rig.h"
+#include "tests/unit/support/unit.h"
 
 static void the_worked_number_of_asm(void **state)
 {

@@ -1,15 +1,6 @@
 /* The slowdown models against numbers worked by hand: FORMULAS.md section 3. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "collectors/formulas/slowdown.h"
+#include "tests/unit/support/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

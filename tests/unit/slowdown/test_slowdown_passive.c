@@ -1,18 +1,7 @@
 /* Model passive on windows made by hand; the worked numbers are FORMULAS.md section 3. */
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/support/draw.h"
 #include "tests/unit/support/slowdown_rig.h"
+#include "tests/unit/support/unit.h"
 
 static bool gap_is(struct rig *rig, const char *reason)
 {
@@ -98,9 +87,8 @@ static void a_slow_cpu_beside_is_no_interference(void **state)
     struct rig *rig = *state;
     rig_know(rig);
     struct fake_group *g = fake_group(&rig->fake, "a", GROUP_CORE);
-    fake_group_run(g, 1, 1000000000u);
-    fake_group_add(g, 1, ROLE_CYCLES, load_alone.cycles / 3);
-    fake_group_add(g, 1, ROLE_REF_CYCLES, load_alone.ref_cycles);
+    fake_window(g, 1, 1000000000u, {ROLE_CYCLES, load_alone.cycles / 3},
+                {ROLE_REF_CYCLES, load_alone.ref_cycles});
     rig_disturb(rig, load_alone);
     assert_true(fabs(rig_of_a(rig, C("slowdown_ratio"), "passive") - 1) < 1e-6);
 }

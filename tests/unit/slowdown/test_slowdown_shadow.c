@@ -1,18 +1,7 @@
 /* Model shadow: the formula, and what the collector shows of it. */
-#include <errno.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "collectors/formulas/shadow.h"
 #include "tests/unit/support/slowdown_rig.h"
+#include "tests/unit/support/unit.h"
 
 static void assert_near(double got, double want, double tolerance)
 {

@@ -209,3 +209,11 @@ void fake_group_add(struct fake_group *group, int cpu, enum role role, uint64_t 
 {
     group->count[cpu][group_index(group->group, role)] += count;
 }
+
+void fake_group_window(struct fake_group *group, int cpu, uint64_t ns,
+                       const struct fake_count *counts, size_t n)
+{
+    fake_group_run(group, cpu, ns);
+    for (size_t i = 0; i < n; i++)
+        fake_group_add(group, cpu, counts[i].role, counts[i].count);
+}

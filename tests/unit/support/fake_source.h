@@ -71,4 +71,16 @@ void fake_group_run(struct fake_group *group, int cpu, uint64_t ns);
 /* Adds to one role's total on one CPU. */
 void fake_group_add(struct fake_group *group, int cpu, enum role role, uint64_t count);
 
+/* Both: fake_window(group, 0, 1000, {ROLE_CYCLES, 10}, {ROLE_INSTRUCTIONS, 20}). */
+struct fake_count {
+    enum role role;
+    uint64_t count;
+};
+void fake_group_window(struct fake_group *group, int cpu, uint64_t ns,
+                       const struct fake_count *counts, size_t n);
+#define fake_window(group, cpu, ns, ...)                                                           \
+    fake_group_window(group, cpu, ns, (const struct fake_count[]){__VA_ARGS__},                    \
+                      sizeof((const struct fake_count[]){__VA_ARGS__}) /                           \
+                          sizeof(struct fake_count))
+
 #endif

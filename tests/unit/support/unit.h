@@ -3,6 +3,7 @@
 #define IE_TESTS_UNIT_H
 
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
