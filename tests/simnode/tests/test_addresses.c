@@ -27,8 +27,7 @@ static void test_high_addresses_are_their_containers(void **state)
     /* Three lines for each of the two threads. */
     assert_int_equal(total_of(node, 0, GROUP_CORE, ROLE_L3_MISS_READS), 6);
     assert_int_equal(total_of(node, 1, GROUP_CORE, ROLE_L3_MISS_READS), 1);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 static void test_threads_do_not_share_lines(void **state)
@@ -57,8 +56,7 @@ static void test_threads_do_not_share_lines(void **state)
         if (i + 1 < node->n_cores)
             assert_true(last < node->cores[i + 1].line_base);
     }
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 static void test_too_many_threads_are_refused(void **state)

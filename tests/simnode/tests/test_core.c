@@ -42,8 +42,7 @@ static void test_one_miss(void **state)
     assert_int_equal(rpq.values[1], 1);
     assert_int_equal(rpq.values[2], 6);
     assert_int_equal(simnode_read_unit(node, 0, GROUP_PMM_RPQ, &rpq), -ENOENT);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 static void test_occupancy_from_entry(void **state)
@@ -60,8 +59,7 @@ static void test_occupancy_from_entry(void **state)
     assert_int_equal(total_of(node, 0, GROUP_CORE, ROLE_L3_MISS_READS), 1);
     assert_int_equal(total_of(node, 0, GROUP_CORE, ROLE_L3_MISS_READ_OCCUPANCY), 40);
     assert_int_equal(scenario_cache_cycles(&scenario->machine), 1);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 static void test_two_overlapping_misses(void **state)
@@ -82,8 +80,7 @@ static void test_two_overlapping_misses(void **state)
     assert_int_equal(total_of(node, 0, GROUP_CORE, ROLE_L3_MISS_READ_ACTIVE), 24);
     assert_int_equal(simnode_read_unit(node, 0, GROUP_RPQ, &rpq), 0);
     assert_int_equal(rpq.values[2], 6 + 10);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 static void test_same_line_is_one_miss(void **state)
@@ -97,8 +94,7 @@ static void test_same_line_is_one_miss(void **state)
     assert_int_equal(truth.reads, 1);
     assert_int_equal(total_of(node, 0, GROUP_CORE, ROLE_L3_MISS_READS), 1);
     assert_int_equal(total_of(node, 0, GROUP_LOADS, ROLE_LOADS), 3);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 static void test_trace_writebacks_reach_memory(void **state)
@@ -115,8 +111,7 @@ static void test_trace_writebacks_reach_memory(void **state)
     assert_int_equal(simnode_run_tick(node), 0);
     simnode_unit_totals(node, 0, &totals);
     assert_int_equal(totals.cas_writes, 1);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 static void test_retired_instructions(void **state)
@@ -130,8 +125,7 @@ static void test_retired_instructions(void **state)
     assert_int_equal(total_of(node, 0, GROUP_CORE, ROLE_INSTRUCTIONS), 3 * (1000 - 41));
     /* Dispatch stood still from slot 128 to slot 3 x 41, ... which is not at all: 123 < 128. */
     assert_int_equal(total_of(node, 0, GROUP_STALLS, ROLE_STALLS_L3_MISS), 0);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 static void test_frequency_change(void **state)
@@ -170,8 +164,7 @@ static void test_frequency_change(void **state)
         assert_float_equal(memory_ns / first, 1, 0.05);
     }
     assert_true(first > 20 && first < 40);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 /* A core that runs faster than its base frequency from the start. */
@@ -187,8 +180,7 @@ static void test_reference_cycles_are_those_of_the_base_frequency(void **state)
     assert_int_equal(simnode_run_tick(node), 0);
     assert_int_equal(total_of(node, 0, GROUP_CORE, ROLE_CYCLES), 1000);
     assert_int_equal(total_of(node, 0, GROUP_CORE, ROLE_REF_CYCLES), 500);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 static void test_in_order_core(void **state)
@@ -209,8 +201,7 @@ static void test_in_order_core(void **state)
     after = total_of(node, 0, GROUP_CORE, ROLE_INSTRUCTIONS);
     /* Every load hits the LLC, 21 cycles, and nothing goes on meanwhile. */
     assert_in_range(after - before, 100000 / 21 - 1, 100000 / 21 + 1);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 /* --- a naive model: an array per instruction, the rules of core.c as they are written --- */
@@ -291,8 +282,7 @@ static void test_window_equals_the_naive_model(void **state)
         /* One load in 256 finds its line in L1 or on its way, which the naive model ignores. */
         assert_in_range(after - before, (uint64_t)(0.985 * (double)naive),
                         (uint64_t)(1.015 * (double)naive));
-        simnode_free(node);
-        scenario_free(scenario);
+        release(node, scenario);
     }
 }
 

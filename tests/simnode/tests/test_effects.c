@@ -37,8 +37,7 @@ static struct result run_trace(struct scenario *scenario, const char *trace)
     set_trace(scenario, 0, trace);
     node = new_node(scenario);
     result = run_node(node);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
     return result;
 }
 
@@ -112,8 +111,7 @@ static void test_dirty_eviction(void **state)
          * then; ACT 44, RD 74, back at 85. The wait is not counted. */
         assert_true(result.true_ns == (on ? 85.0 : 65.0));
         assert_int_equal(result.occupancy, 44);
-        simnode_free(node);
-        scenario_free(scenario);
+        release(node, scenario);
     }
 }
 
@@ -150,8 +148,7 @@ static void test_remote_memory(void **state)
     assert_int_equal(result.occupancy, 40);
     assert_int_equal(total_of(node, 0, GROUP_STALLS, ROLE_LOADS_REMOTE_DRAM), 1);
     assert_int_equal(total_of(node, 0, GROUP_STALLS, ROLE_LOADS_LOCAL_DRAM), 0);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 /* The link moves a line in 10 ns: what leaves together arrives one after the other. */
@@ -174,8 +171,7 @@ static void test_link_bandwidth(void **state)
          * at 51 and 55, back at 61 and 65. With it the second is there at 44, just in time to be
          * read, and finds the link busy until 61 on its way back. */
         assert_true(result.true_ns == 61.0 + second_ns[limited]);
-        simnode_free(node);
-        scenario_free(scenario);
+        release(node, scenario);
     }
 }
 
@@ -217,8 +213,7 @@ static void test_prefetcher(void **state)
         run_node(node);
         assert_int_equal(seen.n, i == 0 ? 7 : 0);
         assert_memory_equal(seen.lines, expected, seen.n * sizeof(*expected));
-        simnode_free(node);
-        scenario_free(scenario);
+        release(node, scenario);
     }
 }
 
@@ -250,8 +245,7 @@ static void test_three_regions_of_an_in_order_core(void **state)
         assert_int_equal(total_of(node, 0, GROUP_STALLS, ROLE_LOADS_REMOTE_DRAM), i > 0);
         /* Nothing is dispatched from cycle 1 until the value is there. */
         assert_int_equal(total_of(node, 0, GROUP_STALLS, ROLE_STALLS_L3_MISS), latency_ns[i] - 1);
-        simnode_free(node);
-        scenario_free(scenario);
+        release(node, scenario);
     }
 }
 
@@ -274,8 +268,7 @@ static void test_remote_cache_hit(void **state)
     assert_int_equal(result.true_reads, 0);
     assert_int_equal(simnode_read_unit(node, 0, GROUP_RPQ, &rpq), 0);
     assert_int_equal(rpq.values[1], 0);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 static void test_joining_a_prefetch(void **state)

@@ -70,8 +70,7 @@ static void test_littles_law(void **state)
     assert_float_equal((double)rpq.values[2] * (double)node->dram_period_fs /
                            (double)sums.queue_wait_fs,
                        1.0, 0.005);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 static void test_core_estimate_equals_the_truth_without_effects(void **state)
@@ -93,8 +92,7 @@ static void test_core_estimate_equals_the_truth_without_effects(void **state)
         simnode_truth(node, i, &truth);
         assert_float_equal(cycles / 5.3 / (truth.latency_ns_sum / (double)truth.reads), 1.0, 0.005);
     }
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 static void test_bandwidth_stays_below_the_peak(void **state)
@@ -120,8 +118,7 @@ static void test_bandwidth_stays_below_the_peak(void **state)
         assert_true(i == 0 || share > 0.5); /* and these four do load it */
         before = totals.cas_reads + totals.cas_writes;
     }
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 enum { CONTAINERS = 4, UNITS = 10 };
@@ -170,8 +167,7 @@ static void test_counters_never_fall(void **state)
     assert_true(before[0][GROUP_CORE][3] > 1000);
     assert_true(before[CONTAINERS][GROUP_RPQ][1] > 100);
     assert_true(before[CONTAINERS][GROUP_PMM_RPQ][2] > 1000);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 static void test_reads_are_conserved(void **state)
@@ -200,8 +196,7 @@ static void test_reads_are_conserved(void **state)
         assert_int_equal(simnode_run_tick(node), 0);
         assert_true(total_of(node, i, GROUP_CORE, ROLE_INSTRUCTIONS) > instructions);
     }
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 static void test_a_run_is_a_function_of_its_scenario(void **state)
@@ -224,8 +219,7 @@ static void test_a_run_is_a_function_of_its_scenario(void **state)
                 assert_int_equal(total_of(a, i, GROUP_CORE, group_descs[GROUP_CORE].roles[k]),
                                  total_of(b, i, GROUP_CORE, group_descs[GROUP_CORE].roles[k]));
         simnode_free(a);
-        simnode_free(b);
-        scenario_free(scenario);
+        release(b, scenario);
     }
 }
 
@@ -244,8 +238,7 @@ static void test_another_seed_is_another_run(void **state)
         node = new_node(scenario);
         assert_int_equal(simnode_run_tick(node), 0);
         reads[i] = total_of(node, 1, GROUP_CORE, ROLE_L3_MISS_READS);
-        simnode_free(node);
-        scenario_free(scenario);
+        release(node, scenario);
     }
     assert_int_equal(reads[0], reads[1]);
     assert_int_not_equal(reads[0], reads[2]);

@@ -75,8 +75,7 @@ static void test_reads_what_the_node_counts(void **state)
     }
     source->ops->close(source, core);
     source->ops->free(source);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 /* A collector over a node that runs. */

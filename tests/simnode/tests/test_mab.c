@@ -63,12 +63,6 @@ static struct simnode *run(struct scenario *scenario, const char *trace)
     return node;
 }
 
-static void release(struct simnode *node, struct scenario *scenario)
-{
-    simnode_free(node);
-    scenario_free(scenario);
-}
-
 static void test_memory_and_l2(void **state)
 {
     struct scenario *scenario = with_mabs();

@@ -109,8 +109,7 @@ static void test_counters_of_a_node_with_pmm(void **state)
     assert_in_range(total_of(node, 0, GROUP_STALLS, ROLE_LOADS_LOCAL_PMM), truth.reads,
                     truth.reads);
     assert_int_equal(total_of(node, 0, GROUP_STALLS, ROLE_LOADS_LOCAL_DRAM), 0);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 static void test_pages_are_placed_by_share_and_stores_sampled(void **state)
@@ -151,8 +150,7 @@ static void test_pages_are_placed_by_share_and_stores_sampled(void **state)
         in_pmm += samples[i].pmm;
     }
     assert_float_equal((double)in_pmm / (double)n, 0.2, 0.05);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 int main(void)

@@ -35,8 +35,7 @@ static void test_a_chase_sees_table_1(void **state)
         assert_true(truth.latency_ns_sum <= latency_ns[i] * (double)truth.reads);
         assert_true(truth.latency_ns_sum >= latency_ns[i] * (double)truth.reads - 8);
         assert_int_equal(truth.reads_by_node[i][0], truth.reads);
-        simnode_free(node);
-        scenario_free(scenario);
+        release(node, scenario);
     }
 }
 
@@ -77,8 +76,7 @@ static void test_reads_by_node(void **state)
                      total_of(node, 0, GROUP_STALLS, ROLE_LOADS_LOCAL_DRAM));
     assert_int_equal(truth.reads_by_node[0][1],
                      total_of(node, 0, GROUP_STALLS, ROLE_LOADS_LOCAL_PMM));
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 /* With room for one store each waits for the one before; with room for eight and time enough
@@ -104,8 +102,7 @@ static void test_stalls_of_a_full_store_buffer(void **state)
         else
             assert_in_range(truth.store_stall_cycles + truth.instructions, 2000000 - 100, 2000000);
         assert_int_equal(truth.reads, 0);
-        simnode_free(node);
-        scenario_free(scenario);
+        release(node, scenario);
     }
 }
 

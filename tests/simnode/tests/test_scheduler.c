@@ -32,7 +32,7 @@ static void init(struct rig *rig, unsigned n_threads, unsigned n_cpus)
     rig->actuator = actuators.of[KNOB_AFFINITY];
 }
 
-static void release(struct rig *rig)
+static void rig_release(struct rig *rig)
 {
     simnode_free(rig->node);
     scenario_free(rig->scenario);
@@ -68,13 +68,13 @@ static void test_queues_are_shared_evenly(void **state)
     init(&rig, 4, 2);
     run(&rig, 200);
     expect_work(&rig, half);
-    release(&rig);
+    rig_release(&rig);
     init(&rig, 4, 3); /* two of them share one, and nobody moves */
     run(&rig, 200);
     expect_work(&rig, uneven);
     assert_true(instructions(&rig, 1) > 0);
     assert_in_range(instructions(&rig, 0) * 1000 / instructions(&rig, 1), 490, 510);
-    release(&rig);
+    rig_release(&rig);
 }
 
 static void test_a_queue_that_is_two_shorter_is_gone_to(void **state)
@@ -87,7 +87,7 @@ static void test_a_queue_that_is_two_shorter_is_gone_to(void **state)
     rig.scheduler.threads[1].cpu = 0;
     run(&rig, 20);
     expect_work(&rig, all);
-    release(&rig);
+    rig_release(&rig);
 }
 
 static struct claim claim_of(int tid)
@@ -128,7 +128,7 @@ static void test_threads_are_kept_on_cpus_and_given_back(void **state)
     assert_int_equal(restored, RESTORED);
     assert_int_equal(ops->release(self, &claim, &restored), 0);
     assert_int_equal(restored, RESTORED_ALREADY);
-    release(&rig);
+    rig_release(&rig);
 }
 
 int main(void)

@@ -5,20 +5,6 @@
 
 #include "tests/simnode/recording/record.h"
 
-static void run_ticks(struct simnode *node, int n)
-{
-    for (int i = 0; i < n; i++)
-        assert_int_equal(simnode_run_tick(node), 0);
-}
-
-static uint64_t instructions_of(struct simnode *node, size_t container)
-{
-    struct simnode_truth truth;
-
-    simnode_truth(node, container, &truth);
-    return truth.instructions;
-}
-
 static struct simnode_cache_totals cache_of(struct simnode *node, size_t container)
 {
     struct simnode_cache_totals totals;
@@ -103,8 +89,7 @@ static void test_a_chase_stands_still_without_a_cpu(void **state)
     /* The latency is the loads', not the halts'. */
     assert_float_equal(some.latency_ns_sum / (double)some.reads,
                        all.latency_ns_sum / (double)all.reads, 2);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 static void test_a_quota_changes_and_ends(void **state)
@@ -129,8 +114,7 @@ static void test_a_quota_changes_and_ends(void **state)
     }
     assert_int_equal(simnode_set_quota(node, 0, 0), -EINVAL);
     assert_int_equal(simnode_set_quota(node, 0, NAN), -EINVAL);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 static void test_paused_and_resumed(void **state)
@@ -161,8 +145,7 @@ static void test_paused_and_resumed(void **state)
     run_ticks(node, 1);
     assert_float_equal((double)(instructions_of(node, 0) - before) / (double)first, 1, 0.01);
     assert_int_equal(total_of(node, 0, GROUP_CORE, ROLE_CYCLES), 3 * cycles / 2);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 /* --- the cache --- */
@@ -203,8 +186,7 @@ static void test_ways_change_at_once(void **state)
     assert_int_equal(misses_in_a_tick(node, 0), 0);
     assert_int_equal(simnode_set_ways(node, 0, 0), -EINVAL);
     assert_int_equal(simnode_set_ways(node, 0, 0x10000), -EINVAL);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 /* A loop over two lines of each set finds each with one other used since, over three with two. */
@@ -234,8 +216,7 @@ static void test_stack_positions(void **state)
                            0.01);
         assert_true(totals.shadow_cycles > 95000 && totals.shadow_cycles <= 100000);
     }
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 /* A chase has one access outstanding: 20 of each 21 cycles where all hit. */
@@ -261,8 +242,7 @@ static void test_hit_time_outside_epochs(void **state)
                            (double)(after.hits - before.hits),
                        20, 0.01);
     assert_int_equal(after.way_hits[0] + after.tag_misses + after.shadow_cycles, 0);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 /* --- memory --- */
@@ -305,8 +285,7 @@ static void test_bandwidth_is_each_containers_own(void **state)
     assert_true(lines_of(node, 0) - before[0] > 1.2 * (lines_of(node, 1) - before[1]));
     assert_int_equal(simnode_set_mba(node, 0, 0), -EINVAL);
     assert_int_equal(simnode_set_mba(node, 0, 101), -EINVAL);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 static void test_epochs_come_by_weight(void **state)
@@ -337,8 +316,7 @@ static void test_epochs_come_by_weight(void **state)
     assert_int_equal(total_of(node, 0, GROUP_ASM_EPOCHS, ROLE_EPOCH_COUNT), others);
     assert_int_equal(total_of(node, 2, GROUP_ASM_EPOCHS, ROLE_EPOCH_COUNT), third + 2000);
     assert_int_equal(simnode_set_epoch_weight(node, 0, -1), -EINVAL);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 static void test_what_cannot_be_is_refused(void **state)
@@ -349,13 +327,11 @@ static void test_what_cannot_be_is_refused(void **state)
     (void)state;
     assert_int_equal(simnode_set_quota(node, 0, 0.5), -EINVAL);
     assert_int_equal(simnode_set_paused(node, 0, true), -EINVAL);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
     scenario = LOOP_AND_STREAM;
     node = new_node(scenario);
     assert_int_equal(simnode_set_epoch_weight(node, 0, 1), -EINVAL);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 /* --- actions --- */
@@ -419,8 +395,7 @@ static void test_actions_are_what_is_set(void **state)
             assert_int_equal(instructions_of(one, i), instructions_of(other, i));
     }
     simnode_free(one);
-    simnode_free(other);
-    scenario_free(with);
+    release(other, with);
     scenario_free(without);
 }
 

@@ -29,14 +29,6 @@ static struct scenario *scenario_of(const char *victim, const char *more, bool h
     return parse_scenario(text);
 }
 
-static uint64_t instructions_of(struct simnode *node)
-{
-    struct simnode_truth truth;
-
-    simnode_truth(node, 0, &truth);
-    return truth.instructions;
-}
-
 /* Cycles that so many instructions take alone. */
 static double alone_cycles(const char *victim, const char *more, uint64_t instructions)
 {
@@ -47,10 +39,9 @@ static double alone_cycles(const char *victim, const char *more, uint64_t instru
     for (; now < instructions; steps++) {
         assert_int_equal(simnode_run_cycles(node, 1000), 0);
         before = now;
-        now = instructions_of(node);
+        now = instructions_of(node, 0);
     }
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
     return 1000 * ((double)steps -
                    (double)(now - instructions) / (double)(now - before ? now - before : 1));
 }
@@ -74,8 +65,7 @@ static void test_alone_the_shadow_keeps_pace(void **state)
 
         if (fabs(shadow - 1) > victims[i].tolerance || fabs(cache - 1) > 0.001)
             fail_msg("%s: %.4f, %.4f", victims[i].name, shadow, cache);
-        simnode_free(node);
-        scenario_free(scenario);
+        release(node, scenario);
     }
 }
 
@@ -88,15 +78,14 @@ static void check_beside_hogs(const char *more, double more_tolerance)
         assert_int_equal(simnode_run_tick(node), 0);
         double shadow = (double)total_of(node, 0, GROUP_ASM_EPOCHS, ROLE_SHADOW_CYCLES);
         double cache = (double)total_of(node, 0, GROUP_ASM_EPOCHS, ROLE_SHADOW_CACHE_CYCLES);
-        double alone = alone_cycles(victims[i].name, more, instructions_of(node));
+        double alone = alone_cycles(victims[i].name, more, instructions_of(node, 0));
 
         if (TICK < 1.3 * alone)
             fail_msg("%s is not hurt: %.0f of %d", victims[i].name, alone, TICK);
         if (fabs(shadow / alone - 1) > victims[i].tolerance + more_tolerance)
             fail_msg("%s: %.0f, alone %.0f", victims[i].name, shadow, alone);
         assert_true(cache <= TICK * 1.001 && cache > shadow);
-        simnode_free(node);
-        scenario_free(scenario);
+        release(node, scenario);
     }
 }
 
@@ -122,12 +111,11 @@ static void test_a_prefetcher_is_followed(void **state)
 
     assert_int_equal(simnode_run_tick(node), 0);
     double shadow = (double)total_of(node, 0, GROUP_ASM_EPOCHS, ROLE_SHADOW_CYCLES);
-    double alone = alone_cycles("line", more, instructions_of(node));
+    double alone = alone_cycles("line", more, instructions_of(node, 0));
 
     if (TICK < 1.3 * alone || fabs(shadow / alone - 1) > 0.06)
         fail_msg("%.0f, alone %.0f", shadow, alone);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 int main(void)

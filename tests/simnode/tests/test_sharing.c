@@ -26,8 +26,7 @@ static void test_ats_knows_what_would_have_hit_alone(void **state)
     assert_int_equal(extra.total_ats_hits[0] + extra.total_ats_misses[0],
                      extra.total_hits + extra.total_misses);
     assert_true(extra.ats_hits[0] <= extra.total_ats_hits[0]);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 static void test_sampled_sets_see_their_share(void **state)
@@ -57,8 +56,7 @@ static void test_sampled_sets_see_their_share(void **state)
                          total_of(node, 0, GROUP_ASM_EPOCHS, ROLE_MISSES),
                      total_of(node, 0, GROUP_ASM_EPOCHS, ROLE_ACCESSES));
     assert_int_equal(total_of(node, 0, GROUP_ASM_EPOCHS, ROLE_QUEUEING_CYCLES), 0);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 /* hit_time is the time with at least one hit outstanding: a chase of hits has exactly one. */
@@ -77,8 +75,7 @@ static void test_hit_time_of_a_chase(void **state)
     hit_time = total_of(node, 0, GROUP_ASM_EPOCHS, ROLE_HIT_TIME);
     assert_true(hits > 4000);
     assert_in_range(hit_time, 20 * (hits - 1), 20 * hits); /* 20 of each 21 cycles */
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 struct by_epoch {
@@ -132,8 +129,7 @@ static void test_epochs_give_priority(void **state)
     }
     assert_int_equal(epochs, 400);
     assert_true(total_of(node, 0, GROUP_ASM_EPOCHS, ROLE_QUEUEING_CYCLES) > 0);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 /* The victim's LLC misses in a second tick, beside a hog in a class. */
@@ -158,8 +154,7 @@ static uint64_t misses_beside(const char *victim_ways, const char *hog_ways)
     before = total_of(node, 0, GROUP_CORE, ROLE_L3_MISS_READS);
     assert_int_equal(simnode_run_tick(node), 0);
     after = total_of(node, 0, GROUP_CORE, ROLE_L3_MISS_READS);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
     return after - before;
 }
 
@@ -188,8 +183,7 @@ static uint64_t hog_bytes(double percent, const char *stores)
     node = new_node(scenario);
     assert_int_equal(simnode_run_tick(node), 0);
     simnode_unit_totals(node, 0, &totals);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
     return (totals.cas_reads + totals.cas_writes) * 64;
 }
 

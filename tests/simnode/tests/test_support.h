@@ -68,6 +68,27 @@ static inline struct simnode *new_node(const struct scenario *scenario)
     return node;
 }
 
+static inline void release(struct simnode *node, struct scenario *scenario)
+{
+    simnode_free(node);
+    scenario_free(scenario);
+}
+
+static inline void run_ticks(struct simnode *node, int n)
+{
+    for (int i = 0; i < n; i++)
+        assert_int_equal(simnode_run_tick(node), 0);
+}
+
+/* That a container has retired. */
+static inline uint64_t instructions_of(struct simnode *node, size_t container)
+{
+    struct simnode_truth truth;
+
+    simnode_truth(node, container, &truth);
+    return truth.instructions;
+}
+
 /* A core-group total of a container. */
 static inline uint64_t total_of(struct simnode *node, size_t container, enum group group,
                                 enum role role)

@@ -17,12 +17,6 @@
 
 enum { STREAM, WRITER, PAST, LOOP, CONTAINERS };
 
-static void run_ticks(struct simnode *node, int n)
-{
-    for (int i = 0; i < n; i++)
-        assert_int_equal(simnode_run_tick(node), 0);
-}
-
 /* Lines by container sum up to the channel's commands, but for what is under way. */
 static void test_lines_are_the_channels(void **state)
 {
@@ -52,8 +46,7 @@ static void test_lines_are_the_channels(void **state)
     assert_true(reads > 5000 && writes > 2000);
     assert_in_range(unit.cas_reads - reads, 0, CONTAINERS * 32);
     assert_in_range(writes - unit.cas_writes, 0, 256);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 static void test_what_the_counters_show(void **state)
@@ -85,8 +78,7 @@ static void test_what_the_counters_show(void **state)
     /* RFOs that the last-level cache answers are RFOs all the same, and no misses. */
     rfos = total_of(node, LOOP, GROUP_TRAFFIC, ROLE_RFO);
     assert_true(rfos > t[LOOP].fetched[REQUEST_RFO] * 2);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 static void test_memory_of_another_socket(void **state)
@@ -104,8 +96,7 @@ static void test_memory_of_another_socket(void **state)
     simnode_traffic(node, 0, &t);
     assert_true(t.fetched[REQUEST_READ] > 1000);
     assert_int_equal(t.fetched_remote, t.fetched[REQUEST_READ]);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 #define CHASE_AND(pauses)                                                                          \
@@ -137,8 +128,7 @@ static void test_instructions_after_a_pause(void **state)
     run_ticks(node, 6);
     simnode_truth(node, 0, &truth);
     assert_float_equal((double)truth.instructions / (2 * 500000.0 * 3), 1, 0.03);
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 enum { TICK_NS = 94339 }; /* 500,000 cycles of the preset's 5.3 GHz */
@@ -163,8 +153,7 @@ static void test_who_sleeps_is_not_counted(void **state)
         assert_in_range(core.values[1], awake[i] * 2 * 500000 - 4, awake[i] * 2 * 500000 + 4);
         assert_in_range(core.enabled_ns, awake[i] * TICK_NS - 4, awake[i] * TICK_NS + 4);
     }
-    simnode_free(node);
-    scenario_free(scenario);
+    release(node, scenario);
 }
 
 /* Paused, it counts nothing and hurts nobody; afterwards it does as before. */
@@ -203,8 +192,7 @@ static void test_pauses(void **state)
     run_ticks(other, 2);
     assert_int_equal(total_of(other, 1, GROUP_TRAFFIC, ROLE_LLC_MISSES), misses[1]);
     simnode_free(node);
-    simnode_free(other);
-    scenario_free(scenario);
+    release(other, scenario);
     scenario_free(unpaused);
 }
 
