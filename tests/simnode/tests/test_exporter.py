@@ -4,14 +4,11 @@
 Its latency is the true one; the memory controllers' is the alternative that falls short of it; the
 probe finds the machine's constant; memory on another socket shows. The same from AMD's counters.
 """
-import json
-import os
 import re
-import subprocess
-import sys
 import tempfile
 
-simnode, exporter = sys.argv[1:3]
+import simulated
+
 
 SCENARIO = {
     "scenario": 1, "ticks": 5, "tick_cycles": 1050000, "machine": {"preset": "clx"},
@@ -38,20 +35,11 @@ def replay(scenario, **machine):
     """The exporter's page after the last tick, and the recording's lines. Facts of the recorded
     machine are replaced first; None: left out."""
     with tempfile.TemporaryDirectory() as folder:
-        file, recording = os.path.join(folder, "s.json"), os.path.join(folder, "r.jsonl")
-        with open(file, "w", encoding="utf-8") as out:
-            json.dump(scenario, out)
-        subprocess.run([simnode, file, recording], check=True)
-        with open(recording, encoding="utf-8") as text:
-            lines = [json.loads(line) for line in text]
+        recording, lines = simulated.record(scenario, folder)
         facts = {**lines[0]["machine"], **machine}
         lines[0]["machine"] = {key: value for key, value in facts.items() if value is not None}
-        with open(recording, "w", encoding="utf-8") as out:
-            out.writelines(json.dumps(line) + "\n" for line in lines)
-        page = subprocess.run(
-            [exporter, "--source=replay", "--source.replay.file=" + recording, "--once",
-             "--log.level=error"], check=True, capture_output=True, text=True).stdout
-    return page, lines
+        simulated.write(lines, recording)
+        return simulated.replay(recording), lines
 
 
 def samples(page, name, label="pod"):

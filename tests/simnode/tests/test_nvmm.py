@@ -6,15 +6,13 @@ Three containers store to DRAM and persistent memory in different shares; the th
 lost in part, and it ends early. Counters must be those of FORMULAS.md section 4, written here once
 more, on the recording's own counts and samples; and near the truth.
 """
-import json
 import math
-import os
 import re
-import subprocess
-import sys
 import tempfile
 
-simnode, exporter = sys.argv[1:3]
+import simulated
+from simulated import samples
+
 TICKS, PERIOD = 40, 23
 
 
@@ -42,12 +40,7 @@ SCENARIO = {
 
 def record(folder):
     """The recording's lines, of which some samples of "early" are then taken out, tick by tick."""
-    scenario, recording = os.path.join(folder, "s.json"), os.path.join(folder, "r.jsonl")
-    with open(scenario, "w", encoding="utf-8") as out:
-        json.dump(SCENARIO, out)
-    subprocess.run([simnode, scenario, recording], check=True)
-    with open(recording, encoding="utf-8") as text:
-        lines = [json.loads(line) for line in text]
+    recording, lines = simulated.record(SCENARIO, folder)
     kept, seen = [], 0
     for line in lines:
         if line.get("sample") == "early":
@@ -56,22 +49,8 @@ def record(folder):
                 kept.append({"lost": 1, "access": "store"})
                 continue
         kept.append(line)
-    with open(recording, "w", encoding="utf-8") as out:
-        out.writelines(json.dumps(line) + "\n" for line in kept)
+    simulated.write(kept, recording)
     return recording, kept
-
-
-def replay(recording):
-    return subprocess.run(
-        [exporter, "--source=replay", "--source.replay.file=" + recording, "--once",
-         "--collector.disable-defaults", "--collector.pebs_nvmm", "--log.level=error"],
-        check=True, capture_output=True, text=True).stdout
-
-
-def samples(text, name, more=""):
-    """{pod: value} of a metric, of series with these further labels."""
-    pattern = re.compile(r"^%s\{[^}]*pod=\"([^\"]*)\"[^}]*%s[^}]*\} (\S+)$" % (name, more), re.M)
-    return {pod: float(value) for pod, value in pattern.findall(text)}
 
 
 class Estimate:
@@ -120,7 +99,7 @@ def by_hand(lines):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         recording, lines = record(folder)
-        text = replay(recording)
+        text = simulated.replay(recording, "--collector.disable-defaults", "--collector.pebs_nvmm")
     estimates = by_hand(lines)
     accesses = samples(text, "interference_container_nvmm_accesses_total", 'access="store"')
     written = samples(text, "interference_container_nvmm_bytes_total", 'access="store"')

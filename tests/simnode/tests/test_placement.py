@@ -12,11 +12,10 @@ third node is as far as memory behind CXL, and has none. Of such memory there ar
 import json
 import os
 import re
-import subprocess
-import sys
 import tempfile
 
-simnode, exporter = sys.argv[1:3]
+import simulated
+
 TICKS = 5
 
 # cpu: of the container. readers: a CPU for each probe's first target, by initiator; the others follow.
@@ -57,15 +56,6 @@ def probes(machine):
             for first in machine["readers"] for node in machine["nodes"]]
 
 
-def record(folder, name, what):
-    file, recording = os.path.join(folder, name + ".json"), os.path.join(folder, name + ".jsonl")
-    with open(file, "w", encoding="utf-8") as out:
-        json.dump(what, out)
-    subprocess.run([simnode, file, recording], check=True)
-    with open(recording, encoding="utf-8") as text:
-        return [json.loads(line) for line in text]
-
-
 def write_pages(lines, path, machine, memory):
     """With the pages as the kernel would say it, after the counts of each tick."""
     with open(path, "w", encoding="utf-8") as out:
@@ -82,10 +72,7 @@ def write_pages(lines, path, machine, memory):
 
 
 def replay(path, *flags):
-    return subprocess.run(
-        [exporter, "--source=replay", "--source.replay.file=" + path, "--once",
-         "--collector.placement", "--log.level=error", *flags],
-        check=True, capture_output=True, text=True).stdout
+    return simulated.replay(path, "--collector.placement", *flags)
 
 
 def seconds(text, name, more=""):
@@ -123,16 +110,17 @@ def truth(folder, machine, workload, lines):
     first, last = here[0], here[-1]
     there = []
     for node in machine["nodes"]:
-        points = totals(record(folder, "alone", scenario(
-            TICKS * machine["slack"], machine, [container(machine, workload, [{"node": node}])])))
+        elsewhere = scenario(TICKS * machine["slack"], machine,
+                             [container(machine, workload, [{"node": node}])])
+        points = totals(simulated.record(elsewhere, folder, "alone")[1])
         there.append((cycles_at(points, last[0]) - cycles_at(points, first[0]))
                      / (last[1] - first[1]))
     return there
 
 
 def check(folder, machine, workload, memory, worst):
-    lines = record(folder, "now", scenario(
-        TICKS, machine, [container(machine, workload, ON[memory])] + probes(machine)))
+    now = scenario(TICKS, machine, [container(machine, workload, ON[memory])] + probes(machine))
+    _, lines = simulated.record(now, folder, "now")
     path = os.path.join(folder, "r.jsonl")
     write_pages(lines, path, machine, ON[memory])
     by_pages = ratios(machine, replay(path))

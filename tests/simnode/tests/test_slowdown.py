@@ -8,12 +8,11 @@ recordings were before there were any, the model shadow is not there and the oth
 """
 import json
 import os
-import re
-import subprocess
-import sys
 import tempfile
 
-simnode, exporter = sys.argv[1:3]
+import simulated
+from simulated import samples
+
 QUANTA, ALONE = 30, 24
 
 SCENARIO = {
@@ -37,21 +36,12 @@ SCENARIO = {
 
 
 def replay(folder):
-    scenario, recording = os.path.join(folder, "s.json"), os.path.join(folder, "r.jsonl")
-    with open(scenario, "w", encoding="utf-8") as out:
-        json.dump(SCENARIO, out)
-    subprocess.run([simnode, scenario, recording], check=True)
-    text = scrape(recording)
-    with open(recording, encoding="utf-8") as lines:
-        lines = [json.loads(line) for line in lines]
-    return text, scrape(without_shadows(folder, lines)), lines
+    recording, lines = simulated.record(SCENARIO, folder)
+    return scrape(recording), scrape(without_shadows(folder, lines)), lines
 
 
 def scrape(recording):
-    return subprocess.run(
-        [exporter, "--source=replay", "--source.replay.file=" + recording, "--once",
-         "--collector.slowdown.alone-rate", "--log.level=error"],
-        check=True, capture_output=True, text=True).stdout
+    return simulated.replay(recording, "--collector.slowdown.alone-rate")
 
 
 def without_shadows(folder, lines):
@@ -64,12 +54,6 @@ def without_shadows(folder, lines):
                 assert len(line["values"]) == 11
             print(json.dumps(line), file=out)
     return path
-
-
-def samples(text, name, more=""):
-    """{pod: value} of a metric, of series with these further labels."""
-    pattern = re.compile(r"^%s\{[^}]*pod=\"([^\"]*)\"[^}]*%s[^}]*\} (\S+)$" % (name, more), re.M)
-    return {pod: float(value) for pod, value in pattern.findall(text)}
 
 
 def readings(lines, group):
