@@ -186,8 +186,3 @@ int control_table_loops(struct reproduction *r)
         err = control_table_bound(r);
     return err ? err : control_table_epochs(r);
 }
-
-int reproduce_loops(struct reproduction *r)
-{
-    return control_table_loops(r);
-}

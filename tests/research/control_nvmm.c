@@ -186,8 +186,3 @@ int control_table_nvmm(struct reproduction *r)
     expect(r, of);
     return 0;
 }
-
-int reproduce_cores(struct reproduction *r)
-{
-    return control_table_nvmm(r);
-}

@@ -227,8 +227,3 @@ int control_table_qos(struct reproduction *r)
     control_alone_release(&alone);
     return err;
 }
-
-int reproduce_qos(struct reproduction *r)
-{
-    return control_table_qos(r);
-}

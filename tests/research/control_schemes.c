@@ -203,8 +203,3 @@ int control_table_schemes(struct reproduction *r)
     free(results);
     return err;
 }
-
-int reproduce_schemes(struct reproduction *r)
-{
-    return control_table_schemes(r);
-}

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/research/reproduce.h"
+#include "tests/research/control_loop.h"
 
 void expect_that(struct reproduction *reproduction, bool holds, const char *format, ...)
 {
@@ -37,10 +37,10 @@ static const struct {
     {"shadow", reproduce_shadow, "which of its terms are wrong, and shadow clocks instead"},
     {"attribution", reproduce_attribution, "beyond them: whom a container waits for"},
     {"control", reproduce_control, "policies of the papers that act on what is measured"},
-    {"schemes", reproduce_schemes, "of it, ways and epochs in the simulator"},
-    {"qos", reproduce_qos, "of it, a bound for one application in the simulator"},
-    {"loops", reproduce_loops, "of it, the governor's ways, bandwidth and epochs"},
-    {"cores", reproduce_cores, "of it, writers to persistent memory on cores of their own"},
+    {"schemes", control_table_schemes, "of it, ways and epochs in the simulator"},
+    {"qos", control_table_qos, "of it, a bound for one application in the simulator"},
+    {"loops", control_table_loops, "of it, the governor's ways, bandwidth and epochs"},
+    {"cores", control_table_nvmm, "of it, writers to persistent memory on cores of their own"},
     {"placement", reproduce_placement, "Serrano 2011: what memory elsewhere costs"},
     {"delay", reproduce_delay, "Akiyama 2017: NOPs that imitate a shortage of bandwidth"},
     {"nvmm", reproduce_nvmm, "Schmidt 2022: use of persistent memory from samples"},

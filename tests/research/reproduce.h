@@ -33,7 +33,8 @@ typedef int reproduction_task(const void *context, unsigned index);
 /* All n of them, in turn, by so many processes at a time. 0, or -EIO when one failed. */
 int run_tasks(unsigned jobs, unsigned n, reproduction_task *task, const void *context);
 
-/* The scenario of this JSON text, freed by scenario_free; what is wrong with it is said. 0 or -errno. */
+/* The scenario of this JSON text, freed by scenario_free(). What is wrong with it is said. 0 or
+ * -errno. */
 int make_scenario(const char *json, struct scenario **out);
 
 /*
@@ -55,10 +56,6 @@ int reproduce_amd(struct reproduction *reproduction);
 int reproduce_arm(struct reproduction *reproduction);
 int reproduce_attribution(struct reproduction *reproduction);
 int reproduce_control(struct reproduction *reproduction);
-int reproduce_cores(struct reproduction *reproduction);
-int reproduce_schemes(struct reproduction *reproduction);
-int reproduce_qos(struct reproduction *reproduction);
-int reproduce_loops(struct reproduction *reproduction);
 int reproduce_placement(struct reproduction *reproduction);
 int reproduce_delay(struct reproduction *reproduction);
 
