@@ -38,8 +38,8 @@ struct pair_begin {
     struct restore_counts restored;
 };
 bool pair_wait(const struct pair *pair, struct pair_begin *out);
-/* From when all is open on: gives up what deciding does not need, for good. It reads cgroups, /proc,
- * /sys and the folder of the configuration, and reaches the exporter alone. */
+/* From when all is open on: gives up what deciding does not need, for good. It reads cgroups,
+ * /proc, /sys and the folder of the configuration, and reaches the exporter alone. */
 void pair_confine_decider(const struct log *log, const struct fsroot *fs, const char *config_file,
                           const struct client_address *exporter);
 

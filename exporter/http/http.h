@@ -126,8 +126,8 @@ void http_server_requests(const struct http_server *server,
  * socket. Pure. */
 const char *http_unix_path(const char *text);
 
-/* Splits "ADDR:PORT", "[V6]:PORT" ("[V4]:PORT", too) or ":PORT" (an empty address: any). 0 or -EINVAL. Pure; the
- * address is a host name or a numeric address without brackets. */
+/* Splits "ADDR:PORT", "[V6]:PORT" ("[V4]:PORT", too) or ":PORT" (an empty address: any). 0 or
+ * -EINVAL. Pure; the address is a host name or a numeric address without brackets. */
 int http_parse_listen(const char *text, char *address, size_t address_size, uint16_t *port);
 
 #endif

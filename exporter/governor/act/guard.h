@@ -52,8 +52,8 @@ struct guard_retry {
     uint64_t at_ns, wait_ns;
 };
 
-/* What is remembered of one knob of a container, as long as it is there (struct memories). All zero at
- * first. */
+/* What is remembered of one knob of a container, as long as it is there (struct memories). All zero
+ * at first. */
 struct guard_memory {
     uint64_t changed_tick; /* plus 1 */
     uint64_t settle_until_ns, yielded_until_ns;

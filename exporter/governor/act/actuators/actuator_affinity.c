@@ -34,8 +34,8 @@ struct affinity {
 
 /* ---- threads of others ----
  *
- * A thread is its number and the time at which it began, in clock ticks since boot. -ENODEV: there is
- * no such thread. */
+ * A thread is its number and the time at which it began, in clock ticks since boot. -ENODEV: there
+ * is no such thread. */
 
 static int thread_start(const struct actuator_env *env, int tid, uint64_t *out)
 {

@@ -31,7 +31,8 @@ struct fswrite {
      * -ESRCH: there is no such thread. */
     int (*get_affinity)(void *context, int tid, cpu_set_t *out);
     int (*set_affinity)(void *context, int tid, const cpu_set_t *cpus);
-    /* 0, or -EPERM: threads of others cannot be moved. NULL: this process's own privileges say so. */
+    /* 0, or -EPERM: threads of others cannot be moved. NULL: as this process's own privileges
+     * say. */
     int (*may_set_affinity)(void *context);
 };
 
