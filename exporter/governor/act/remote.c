@@ -95,12 +95,6 @@ static int set_affinity(void *context, int tid, const cpu_set_t *cpus)
     return give(context, &order);
 }
 
-static int get_affinity(void *context, int tid, cpu_set_t *out)
-{
-    (void)context;
-    return fswrite_real.get_affinity(NULL, tid, out);
-}
-
 static int may_set_affinity(void *context)
 {
     return ((struct remote *)context)->may_set_affinity ? 0 : -EPERM;
@@ -113,7 +107,7 @@ void remote_init(struct remote *remote, int channel, bool may)
                                      .write_at = write_at,
                                      .make_dir = make_dir,
                                      .remove_dir = remove_dir,
-                                     .get_affinity = get_affinity,
+                                     .get_affinity = fswrite_real.get_affinity,
                                      .set_affinity = set_affinity,
                                      .may_set_affinity = may_set_affinity};
     remote->keeper = (struct journal_keeper){.context = remote,

@@ -114,6 +114,15 @@ static void tick(struct scene *scene)
     enforcer_commit(scene->enforcer);
 }
 
+/* The first container has three ways. */
+static struct scene *held(void **state)
+{
+    struct scene *scene = *state;
+    scene->ways[0] = 3;
+    tick(scene);
+    return scene;
+}
+
 static void expect(const struct scene *scene, unsigned container, const char *group, unsigned mask,
                    unsigned percent)
 {
@@ -224,9 +233,7 @@ static void ways_have_a_place(void **state)
 
 static void who_is_born_or_joins_is_brought_along(void **state)
 {
-    struct scene *scene = *state;
-    scene->ways[0] = 3;
-    tick(scene);
+    struct scene *scene = held(state);
     fake_resctrl_fork(&scene->fake, 0);
     expect(scene, 0, "ig_7_100", 7, 100);
     fake_resctrl_join(&scene->fake, 0);
@@ -248,9 +255,7 @@ static size_t count_in(const struct scene *scene, const char *group)
  * next, and then it begins anew. */
 static void many_are_looked_at_in_turn(void **state)
 {
-    struct scene *scene = *state;
-    scene->ways[0] = 3;
-    tick(scene);
+    struct scene *scene = held(state);
     for (int i = 0; i < 40; i++)
         fake_resctrl_join(&scene->fake, 0);
     tick(scene);
@@ -275,9 +280,7 @@ static void a_fork_storm(void **state)
 
 static void another_cgroup_of_the_path_is_not_touched(void **state)
 {
-    struct scene *scene = *state;
-    scene->ways[0] = 3;
-    tick(scene);
+    struct scene *scene = held(state);
     uint64_t before = governor_rig_inode(&scene->rig, "/0");
     for (unsigned tid = 1; tid <= 2; tid++)
         fake_resctrl_end(&scene->fake, tid);
@@ -355,9 +358,7 @@ static void groups_of_others_are_let_alone(void **state)
 /* The first of the container's tasks is ours, and the second one is theirs: it stays there. */
 static void a_task_that_somebody_took_alone_is_let_alone(void **state)
 {
-    struct scene *scene = *state;
-    scene->ways[0] = 3;
-    tick(scene);
+    struct scene *scene = held(state);
     fake_resctrl_take_one(&scene->fake, 2, "gold");
     tick(scene);
     scene->ways[0] = 4;
@@ -369,9 +370,7 @@ static void a_task_that_somebody_took_alone_is_let_alone(void **state)
 
 static void put_back_by_somebody_it_is_set_again(void **state)
 {
-    struct scene *scene = *state;
-    scene->ways[0] = 3;
-    tick(scene);
+    struct scene *scene = held(state);
     fake_resctrl_take(&scene->fake, 0, "/");
     tick(scene);
     expect(scene, 0, "ig_7_100", 7, 100);
@@ -380,9 +379,7 @@ static void put_back_by_somebody_it_is_set_again(void **state)
 
 static void a_group_of_ours_that_was_changed_is_given_up(void **state)
 {
-    struct scene *scene = *state;
-    scene->ways[0] = 3;
-    tick(scene);
+    struct scene *scene = held(state);
     fake_resctrl_set(&scene->fake, "ig_7_100", 0x7f, 100);
     tick(scene);
     expect_none(scene);
@@ -420,9 +417,7 @@ static void the_root_group_is_the_upper_end(void **state)
 /* Then the values are the same, and the groups are not. */
 static void the_root_group_becomes_what_a_group_of_ours_is(void **state)
 {
-    struct scene *scene = *state;
-    scene->ways[0] = 3;
-    tick(scene);
+    struct scene *scene = held(state);
     fake_resctrl_set(&scene->fake, "/", 7, 100);
     assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0, 0), 0);
     expect(scene, 0, "/", 7, 100);
@@ -431,9 +426,7 @@ static void the_root_group_becomes_what_a_group_of_ours_is(void **state)
 
 static void a_container_that_ends_leaves_no_group(void **state)
 {
-    struct scene *scene = *state;
-    scene->ways[0] = 3;
-    tick(scene);
+    struct scene *scene = held(state);
     for (unsigned tid = 1; tid <= 2; tid++)
         fake_resctrl_end(&scene->fake, tid);
     tick(scene); /* it has no tasks, and is there */
@@ -515,9 +508,7 @@ static void groups_that_nobody_has_claimed_are_removed(void **state)
 /* The last step of a change failed; nothing is claimed, and the next one tidies up. */
 static void a_group_that_could_not_be_removed(void **state)
 {
-    struct scene *scene = *state;
-    scene->ways[0] = 3;
-    tick(scene);
+    struct scene *scene = held(state);
     scene->ways[0] = 11;
     scene->fake.fail_at = 3; /* two tasks, and the group */
     scene->fake.fail_with = -EBUSY;
