@@ -31,12 +31,12 @@ enum { ORDER_NAME_MAX = 32, ORDER_TEXT_MAX = 4096 };
 struct order {
     uint32_t kind;
     union {
-        struct claim claim;   /* CLAIM */
-        struct intent change; /* INTEND; RELEASE without the texts */
-        struct {              /* FILE; of groups their name alone */
-            uint64_t dev, ino;
-            char group[ORDER_NAME_MAX]; /* of resctrl's files; "": the root */
-            char name[ORDER_NAME_MAX], text[ORDER_TEXT_MAX];
+        struct claim claim;            /* CLAIM */
+        struct intent change;          /* INTEND; RELEASE without the texts */
+        struct {                       /* FILE; of groups their name alone */
+            uint64_t dev, ino;         /* of the cgroup */
+            char name[ORDER_NAME_MAX]; /* "cpu.max"; of resctrl below its root, "ig_7_50/tasks" */
+            char text[ORDER_TEXT_MAX];
         } file;
         struct {
             int32_t tid;

@@ -1,7 +1,8 @@
 /*
  * The threads of a cgroup, and the cgroups below it.
  *
- * Each calls 'found' until that returns what is not 0, and returns the same; or -errno.
+ * Each but the first calls 'found' until that returns what is not 0, and returns the same; or
+ * -errno.
  */
 #ifndef IE_GOVERNOR_CGROUP_TASKS_H
 #define IE_GOVERNOR_CGROUP_TASKS_H
