@@ -59,14 +59,14 @@ static bool reserve(struct lanes *lanes, size_t slot)
 /* ---- across a restart ---- */
 
 /* A container has the same id and path for its life; a plain cgroup may be another one of the same
- * path, but with another inode. */
+ * path, but with another inode, which is its id in recordings, in these digits. */
 static void name_for_good(const struct container *container, char key[STATE_MAX_KEY])
 {
     if (container->id[0])
         snprintf(key, STATE_MAX_KEY, "%s %s", container->id, container->path);
     else
-        snprintf(key, STATE_MAX_KEY, "%llx %s", (unsigned long long)container->cgroup_id,
-                 container->path);
+        snprintf(key, STATE_MAX_KEY, "%012llx %s",
+                 (unsigned long long)container->cgroup_id & 0xffffffffffff, container->path);
 }
 
 /* A new lane, with what was learned before. */

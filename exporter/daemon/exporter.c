@@ -247,6 +247,8 @@ static int build(struct exporter *e, const sigset_t *signals, char *error, size_
     if (!err)
         kept_init(&e->kept, e->plan, &e->facts.machine, e->sources.replay, e->log,
                   is_replay(e) ? replay_begin_ns(e->sources.replay) : loop_now_ns());
+    if (!err && o->anonymise && e->kept.state)
+        err = state_rename(e->kept.state, feed_learned_key, e->feed);
     if (!err)
         err = build_collectors(e);
     if (!err)

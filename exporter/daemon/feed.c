@@ -1,6 +1,7 @@
 #include "exporter/daemon/feed.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,6 +66,19 @@ static bool anonymise(struct feed *feed, struct container_spec *spec)
 }
 
 /* The index of a key, or where it belongs; known is kept sorted. */
+char *feed_learned_key(void *opaque, const char *key)
+{
+    struct feed *feed = opaque;
+    const char *path = strstr(key, " /");
+    char *id = path ? strndup(key, (size_t)(path - key)) : NULL, *renamed = NULL;
+    const char *other = id ? pseudonym_of_id(feed->pseudonyms, id) : NULL;
+    path = other ? pseudonym_of(feed->pseudonyms, "/cgroup", path + 1) : NULL;
+    if (path && asprintf(&renamed, "%s %s", other, path) < 0)
+        renamed = NULL;
+    free(id);
+    return renamed;
+}
+
 static size_t find_known(const struct feed *feed, const char *key, bool *found)
 {
     size_t low = 0, high = feed->n_known;

@@ -15,6 +15,8 @@ struct feed;
 int feed_new(struct feed **out);
 /* From now on containers of a recording have other names and ids. 0 or -ENOMEM. */
 int feed_anonymise(struct feed *feed);
+/* For state_rename(): the key of what was learned of one of them, by its other names. */
+char *feed_learned_key(void *feed, const char *key);
 void feed_free(struct feed *feed);
 
 /* Applies the current tick's container lines. 0, or -ENOMEM. */

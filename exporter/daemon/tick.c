@@ -92,8 +92,10 @@ static void add_marks(struct exporter *e, struct textbuf *out)
             ;
         textbuf_str(out, i > 0 ? ", " : "");
         textbuf_str(out, marks[i].why);
-        if (c)
+        if (c && c->namespace_[0])
             textbuf_printf(out, ": %s/%s/%s", c->namespace_, c->pod, c->name);
+        else if (c)
+            textbuf_printf(out, ": %s", c->name);
     }
 }
 

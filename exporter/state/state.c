@@ -21,6 +21,7 @@ struct entry {
     const uint8_t *bytes;
     size_t len;
     uint64_t mono_ns;
+    char *own; /* of a key that is not in the block */
     bool claimed;
 };
 
@@ -189,6 +190,12 @@ static int compare_entries(const void *a, const void *b)
     return by_owner ? by_owner : compare_texts(x->key, x->key_len, y->key, y->key_len);
 }
 
+static void sort(struct state *state)
+{
+    if (state->n > 0)
+        qsort(state->entries, state->n, sizeof *state->entries, compare_entries);
+}
+
 int state_parse(uint8_t *bytes, size_t len, const struct state_identity *here, uint64_t now_ns,
                 struct state **out, char *why, size_t why_size)
 {
@@ -212,11 +219,29 @@ int state_parse(uint8_t *bytes, size_t len, const struct state_identity *here, u
         state_free(state);
         return err == -ENOMEM ? err : refuse(why, why_size, "it is damaged");
     }
-    if (state->n > 0)
-        qsort(state->entries, state->n, sizeof *state->entries, compare_entries);
+    sort(state);
     state->bytes = bytes;
     state->mono_ns = mono_ns;
     *out = state;
+    return 0;
+}
+
+int state_rename(struct state *state, char *(*rename)(void *context, const char *key),
+                 void *context)
+{
+    for (size_t i = 0; i < state->n; i++) {
+        struct entry *entry = &state->entries[i];
+        char *key = strndup(entry->key, entry->key_len);
+        if (!key)
+            return -ENOMEM;
+        entry->own = rename(context, key);
+        free(key);
+        if (!entry->own)
+            continue;
+        entry->key = entry->own;
+        entry->key_len = strlen(entry->own);
+    }
+    sort(state);
     return 0;
 }
 
@@ -224,6 +249,8 @@ void state_forget(struct state *state)
 {
     if (!state)
         return;
+    for (size_t i = 0; i < state->n; i++)
+        free(state->entries[i].own);
     free(state->bytes);
     free(state->entries);
     *state = (struct state){.mono_ns = state->mono_ns};
