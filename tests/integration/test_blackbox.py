@@ -125,8 +125,8 @@ class BlackBox(unittest.TestCase):
     def opened(self, path, live):
         """At each time the documents say what they said live; the page begins with the mark."""
         same = ("state", "verdict", "why", "lost", "cpu_seconds_per_second")
-        with harness.Exporter(f"--open={path}",
-                              f"--collector.lost_time.period={WINDOW}s") as exporter:  # as live
+        flags = (f"--open={path}", f"--collector.lost_time.period={WINDOW}s")  # as live
+        with harness.Exporter(*flags) as exporter:
             wait_until(lambda: exporter.json("/api/v1/containers")["replay_ended"], 60, "its end")
             compared = 0
             for tick, document in live.items():
@@ -146,11 +146,14 @@ class BlackBox(unittest.TestCase):
             self.assertRegex(page, "loses_time: [^<]*</a>")
             self.assertIn("REPLAY", page)
             self.assertEqual(exporter.get("/api/v1/containers?at=x")[0], 400)
-        named = harness.run_exporter(f"--open={path}", "--report=html")
+        named = harness.run_exporter(*flags, "--report=html")
         self.assertEqual(named.returncode, 0, named.stderr)
-        others = harness.run_exporter(f"--open={path}", "--report=html", "--anonymise")
+        others = harness.run_exporter(*flags, "--report=html", "--anonymise")
+        if directory := os.environ.get("IE_SCREENSHOTS"):
+            (pathlib.Path(directory) / "report.html").write_text(named.stdout)
         name = next(c["container"] for c in document["containers"])
         for text in (named.stdout, others.stdout):
+            self.assertIn("CPU limit", text)
             self.assertRegex(text, "loses_time: [^<]*</li>")
             self.assertNotRegex(text, r'(src|href)="')
         self.assertIn(name, named.stdout)
@@ -160,7 +163,7 @@ class BlackBox(unittest.TestCase):
     def seen(self, chromium, exporter, path, document):
         """In a browser, with what its own page says: before, when it is marked, and at the end."""
         first = next(json.loads(line) for line in text_of(path).splitlines() if '"tick"' in line)
-        begin, row = first["wall_ns"] // 10**9, "document.querySelector('#containers tbody tr')"
+        begin = first["wall_ns"] // 10**9
         profile = self.enterContext(tempfile.TemporaryDirectory())
         browser = Browser(chromium, profile)
         self.addCleanup(browser.close)
@@ -171,7 +174,8 @@ class BlackBox(unittest.TestCase):
             for name, at, says in (("before", begin, False), ("while", marked, True),
                                    ("after", int(document["timestamp_seconds"]), True)):
                 tab.open(f"http://127.0.0.1:{exporter.port}/?at={at}")
-                self.assertEqual("quota" in tab.run(f"{row}.textContent"), says, name)
+                rows = tab.run("document.querySelector('#containers').textContent")
+                self.assertEqual("CPU limit" in rows, says, f"{name}: {rows}")
                 if directory := os.environ.get("IE_SCREENSHOTS"):
                     tab.screenshot(pathlib.Path(directory) / f"{name}.png", 1280)
             self.assertEqual(tab.complaints(), [])
@@ -330,6 +334,10 @@ class BlackBox(unittest.TestCase):
                                  [a["container"] for a in theirs["aggressors"]])
             self.assertGreater(waited, 4)
             self.assertNotIn('class="note"', part.text("/", accept="text/html"))
+        # What is known of each is known by its other name, too.
+        others = harness.run_exporter(f"--open={path}", "--report=html", "--anonymise")
+        self.assertIn("WAITS", others.stdout)
+        self.assertNotIn("svc0", others.stdout)
         # As an earlier exporter wrote it.
         path.write_text("".join(line for line in text_of(path).splitlines(True)
                                 if not line.startswith('{"learned"')))
