@@ -68,8 +68,7 @@ static int show_reel(struct pages *pages)
     memcpy(pages->shown, pages->routes, sizeof pages->shown);
     for (size_t i = 0; i < pages->n_routes; i++)
         pages->shown[i].handle = answer_shown;
-    return reel_new(pages->routes, pages->n_routes, pages, pages->config.note,
-                    &pages->reel);
+    return reel_new(pages->routes, pages->n_routes, pages, pages->config.note, &pages->reel);
 }
 
 int pages_new(const struct pages_config *config, struct pages **out)

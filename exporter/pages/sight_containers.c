@@ -363,11 +363,11 @@ void sight_containers(struct textbuf *out, const struct sight *sight)
     size_t n = 0;
     struct row *rows = choose_rows(sight, table.all_reads, &n);
     find_columns(&table);
-    textbuf_printf(
-        out,
-        "<section id=\"containers\" class=\"containers live\"><p class=\"count\" data-total=\"%zu\">"
-        "%zu of %zu containers</p>\n<table>\n",
-        sight->view.n, n, sight->view.n);
+    textbuf_printf(out,
+                   "<section id=\"containers\" class=\"containers live\"><p class=\"count\" "
+                   "data-total=\"%zu\">"
+                   "%zu of %zu containers</p>\n<table>\n",
+                   sight->view.n, n, sight->view.n);
     add_head(out, &table);
     textbuf_str(out, "<tbody>\n");
     for (size_t i = 0; i < n && i < SIGHT_ROWS; i++)

@@ -92,11 +92,11 @@ const struct metric_desc self_descs[SELF_METRICS] = {
         METRIC(GAUGE, U64, EXPORTER("recording_active"), NULL,
                "1 while --source.record.file is written. 0: the recording has stopped; the log "
                "says why. Absent without that flag."),
-    [SELF_BLACKBOX_ACTIVE] =
-        METRIC(GAUGE, U64, EXPORTER("blackbox_active"), NULL,
-               "1 while the black box holds what is read. 0: its process has ended for good, and no "
-               "further file will be written until the exporter is started again. Absent, as all "
-               "of it, without --blackbox.directory."),
+    [SELF_BLACKBOX_ACTIVE] = METRIC(
+        GAUGE, U64, EXPORTER("blackbox_active"), NULL,
+        "1 while the black box holds what is read. 0: its process has ended for good, and no "
+        "further file will be written until the exporter is started again. Absent, as all "
+        "of it, without --blackbox.directory."),
     [SELF_BLACKBOX_MEMORY] = METRIC(GAUGE, U64, EXPORTER("blackbox_memory_bytes"), NULL,
                                     "What the black box holds in memory. Near 56 million: it holds "
                                     "less than fifteen minutes."),

@@ -226,15 +226,14 @@ int state_parse(uint8_t *bytes, size_t len, const struct state_identity *here, u
     return 0;
 }
 
-int state_rename(struct state *state, char *(*rename)(void *context, const char *key),
-                 void *context)
+int state_rename(struct state *state, char *(*other)(void *context, const char *key), void *context)
 {
     for (size_t i = 0; i < state->n; i++) {
         struct entry *entry = &state->entries[i];
         char *key = strndup(entry->key, entry->key_len);
         if (!key)
             return -ENOMEM;
-        entry->own = rename(context, key);
+        entry->own = other(context, key);
         free(key);
         if (!entry->own)
             continue;

@@ -57,9 +57,9 @@ void state_free(struct state *state);
 /* Gives its memory back; there are no entries any more. Accepts NULL. */
 void state_forget(struct state *state);
 
-/* Before the first claim: a key becomes what 'rename' makes of it (from malloc; NULL: it stays).
+/* Before the first claim: a key becomes what 'other' makes of it (from malloc; NULL: it stays).
  * 0 or -ENOMEM, with some of them as they were. */
-int state_rename(struct state *state, char *(*rename)(void *context, const char *key),
+int state_rename(struct state *state, char *(*other)(void *context, const char *key),
                  void *context);
 
 size_t state_entries(const struct state *state);

@@ -59,7 +59,7 @@ static void whole_node(void *context, const struct http_request *request,
     static const char page[] =
         "<head><link rel=\"stylesheet\" href=\"/live.css\"><script src=\"/live.js\" defer></script>"
         "</head>" REEL_PLACE "<p id=\"verdict\" class=x>here</p>\n<form "
-                             "id=\"filter\">x</form><section id=\"raw\">y</section>"
+        "id=\"filter\">x</form><section id=\"raw\">y</section>"
         "<a href=\"/?x=1\" class=y>end</a></body></html>\n";
     (void)context;
     (void)request;
