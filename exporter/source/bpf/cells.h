@@ -56,7 +56,6 @@ struct bpf_cpu {
     __u64 enabled_ns; /* of the group's leader, like running_ns */
     __u64 running_ns;
     __u64 count[BPF_ROLES_MAX];
-    __u64 ran_ns[BPF_ROLES_MAX];
     __u64 unread; /* intervals at whose end the events could not be read: theirs is nobody's */
     __u64 moved;  /* intervals of two cgroups, as a task was moved while it ran: nobody's, too */
     __u64 whose;  /* the cgroup of who left in switches that were passed over since; 0: none was */

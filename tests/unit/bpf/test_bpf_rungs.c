@@ -33,11 +33,11 @@ static void assert_faults(uint64_t count, unsigned times)
                     times * (uint64_t)BPF_RIG_FAULTS + BPF_RIG_FAULTS / 2);
 }
 
-/* All or nothing: what the others counted meanwhile is not a value. */
-static void test_an_event_that_does_not_run(void **state)
+/* A group runs whole or not at all: what it has counted then is not a value. */
+static void test_a_group_that_does_not_run(void **state)
 {
     struct bpf_rig *rig = rig_of(state);
-    rig->fake.members_starved = true;
+    rig->fake.starved = true;
     uint32_t slot = bpf_rig_add(rig, true);
     bpf_rig_start(rig);
     struct bpf_cell before = bpf_rig_read(rig, slot), after;
@@ -48,7 +48,7 @@ static void test_an_event_that_does_not_run(void **state)
     assert_true(after.enabled_ns > before.enabled_ns);
     assert_int_equal(after.running_ns, 0);
 
-    rig->fake.members_starved = false;
+    rig->fake.starved = false;
     reopen(rig);
     before = bpf_rig_read(rig, slot);
     bpf_rig_fault(rig);
@@ -106,7 +106,7 @@ static void test_down_and_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_an_event_that_does_not_run, bpf_rig_setup,
+        cmocka_unit_test_setup_teardown(test_a_group_that_does_not_run, bpf_rig_setup,
                                         bpf_rig_teardown),
         cmocka_unit_test_setup_teardown(test_down_and_up, bpf_rig_setup, bpf_rig_teardown),
     };

@@ -51,8 +51,6 @@ static int open_faults(void *context, const struct perf_event_attr *attr, pid_t 
         return -ENODEV;
     if (fake->starved && pid < 0)
         return perf_kernel_linux.event_open(NULL, &faults, 0, fake->elsewhere, group_fd, flags);
-    if (fake->members_starved && pid < 0 && group_fd >= 0) /* alone: groups are on one CPU */
-        return perf_kernel_linux.event_open(NULL, &faults, 0, fake->elsewhere, -1, flags);
     return perf_kernel_linux.event_open(NULL, &faults, fake->of_task ? 0 : pid, cpu, group_fd,
                                         flags);
 }

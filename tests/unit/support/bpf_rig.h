@@ -20,9 +20,8 @@ struct bpf_rig_kernel {
     bool gone;    /* CPUs are offline when their events are opened */
     bool of_task; /* events are of this task: nothing reads them while another one runs */
     bool ahead;   /* the next to be opened have counted BPF_RIG_FAULTS when they are first read */
-    /* Events are of this task on another CPU: enabled with it, and never running. Of a group, or of
-     * its members but for the leader. */
-    bool starved, members_starved;
+    /* Events are of this task on another CPU: enabled with it, and never running. */
+    bool starved;
     int elsewhere; /* that CPU; -1: there is none where this process may run */
     size_t page_size;
 };
