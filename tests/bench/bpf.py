@@ -1,14 +1,19 @@
 #!/usr/bin/python3
 """What counting by BPF costs beside perf's cgroup events: sudo tests/bench/bpf.py [BUILD] [--quick]
+Or what a run of the program costs, of this exporter and of others, all attached to the same switches:
+sudo tests/bench/bpf.py [BUILD] --programs [EXPORTER...]
 
 Prints the tables of RESULTS-bpf.md. Everything of one table was measured in one run, by turns. Software
 events stand in for the core group's seven: they cost the same calls, but no register of a PMU is
 touched. Needs root and cgroup v2.
 """
+import contextlib
+import json
 import os
 import pathlib
 import platform
 import random
+import subprocess
 import sys
 import tempfile
 import time
@@ -17,6 +22,10 @@ SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 QUICK = "--quick" in sys.argv
 if QUICK:
     sys.argv.remove("--quick")
+PROGRAMS = None  # of exporters
+if "--programs" in sys.argv:
+    PROGRAMS = [pathlib.Path(path) for path in sys.argv[sys.argv.index("--programs") + 1:]]
+    del sys.argv[sys.argv.index("--programs"):]
 sys.path.insert(0, str(SOURCE / "tests/integration"))
 
 import harness  # noqa: E402
@@ -142,6 +151,45 @@ def flush():
     sys.stdout.flush()
 
 
+def runs_of_programs():
+    """{its ID: (ns, runs)}, by the kernel's own account."""
+    shown = json.loads(subprocess.run(["bpftool", "-j", "prog", "show"], capture_output=True,
+                                      check=True).stdout)
+    return {one["id"]: (one.get("run_time_ns", 0), one.get("run_cnt", 0)) for one in shown
+            if one.get("name") == "on_switch"}
+
+
+def programs(live, exporters):
+    """Nanoseconds of a run, its clock included: between two containers, where it reads the events, and
+    inside one, where it passes over."""
+    live.reach(2)
+    account = pathlib.Path("/proc/sys/kernel/bpf_stats_enabled")
+    before = account.read_text()
+    print("| exporter | reads, least; median | passes over, least; median |\n|---|---|---|")
+    with contextlib.ExitStack() as stack:
+        stack.callback(account.write_text, before)
+        names, ours = {}, harness.EXPORTER
+        for path in exporters:
+            known = set(runs_of_programs())
+            harness.EXPORTER = path
+            run = stack.enter_context(exporter(live, "bpf", 2))
+            harness.EXPORTER = ours
+            wait_counted(run, 2)
+            names[path] = (set(runs_of_programs()) - known).pop()
+        account.write_text("1")
+        table = {}
+        for _ in range(2 * ROUNDS):
+            for pair in (live.cgroups[:2], live.cgroups[:1] * 2):
+                then = runs_of_programs()
+                switch_us(pair, {}, "bpf")
+                for path, number in names.items():
+                    ns, runs = (a - b for a, b in zip(runs_of_programs()[number], then[number]))
+                    table.setdefault((path, pair[0] == pair[1]), Samples()).append(ns / runs)
+    for path in exporters:
+        cells_of = [table[path, inside] for inside in (False, True)]
+        print(f"| {path} |", " | ".join(f"{min(c):.0f}; {c.median():.0f} ns" for c in cells_of), "|")
+
+
 def main():
     if os.geteuid() != 0:
         harness.skip("needs root")
@@ -149,6 +197,9 @@ def main():
           f"{os.getloadavg()[0]:.1f}\n", flush=True)
     with tempfile.TemporaryDirectory() as directory, harness.Cgroups() as groups:
         live = measure.Live(pathlib.Path(directory), groups)
+        if PROGRAMS is not None:
+            programs(live, [harness.EXPORTER, *PROGRAMS])
+            return
         cells()
         print()
         flush()
