@@ -1,5 +1,5 @@
-/* Both parsers of pmu_terms.h: the first line is a format file, the rest are terms. */
-#include "exporter/source/event/pmu_terms.h"
+/* Both parsers of a PMU's terms: the first line is a format file, the rest are terms. */
+#include "exporter/source/event/encode.h"
 #include "tests/fuzz/fuzz.h"
 
 static uint64_t bits_of(const struct pmu_field *field)

@@ -1,6 +1,6 @@
 /* What the kernel's resctrl says of monitoring groups, and what others call them. The first byte
  * says which. */
-#include "exporter/source/resctrl/parse.h"
+#include "exporter/source/resctrl/tree.h"
 #include "tests/fuzz/fuzz.h"
 
 /* What is a number with a fraction and without one is the same number. */

@@ -4,7 +4,6 @@
  */
 #include "collectors/events/events.h"
 #include "exporter/source/event/encode.h"
-#include "exporter/source/event/pmu_terms.h"
 #include "tests/unit/support/fixture.h"
 #include "tests/unit/support/unit.h"
 

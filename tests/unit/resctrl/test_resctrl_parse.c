@@ -1,5 +1,5 @@
 /* What resctrl's files say, and whose a group is by its name. */
-#include "exporter/source/resctrl/parse.h"
+#include "exporter/source/resctrl/tree.h"
 #include "tests/unit/support/unit.h"
 
 static int parse(const char *text, unsigned fraction, uint64_t *out)
