@@ -9,6 +9,7 @@
 
 #include "collectors/nvmm/board.h"
 #include "collectors/nvmm/listing.h"
+#include "collectors/parts/named_series.h"
 #include "collectors/table.h"
 
 /* What the flags say. */
@@ -54,7 +55,7 @@ static const uint64_t second_ns = 1000000000u;
 struct pebs_nvmm {
     struct nvmm_context in;
     struct board *board; /* for the page */
-    struct nvmm_node_set node;
+    union nvmm_node_set node;
     struct lanes lanes;
     bool processes_full; /* was, once */
     uint64_t now_ns;     /* of the last tick */
@@ -336,7 +337,7 @@ static void pebs_nvmm_stop(void *opaque)
     if (!self)
         return;
     lanes_release(&self->lanes);
-    nvmm_node_set_release(&self->node);
+    named_series_release(self->node.at, NVMM_NODE_SERIES);
     nvmm_threads_free(self->in.threads);
     nvmm_processes_free(self->in.processes);
     board_free(self->board);

@@ -94,22 +94,10 @@ int nvmm_families_register(struct nvmm_families *families, struct store *store, 
 
 /* ---- a container ---- */
 
-enum { MAX_SERIES = ACCESS_KINDS * (2 + MEDIA) + 2 };
-
-/* All places for a series in the set. */
-static size_t places(struct nvmm_set *set, struct series **out[MAX_SERIES])
-{
-    size_t n = 0;
-    for (int access = 0; access < ACCESS_KINDS; access++) {
-        out[n++] = &set->use[access].accesses;
-        out[n++] = &set->use[access].bytes;
-        for (int medium = 0; medium < MEDIA; medium++)
-            out[n++] = &set->use[access].samples[medium];
-    }
-    out[n++] = &set->writers;
-    out[n++] = &set->rfo;
-    return n;
-}
+_Static_assert(sizeof(struct nvmm_set) ==
+                       offsetof(struct nvmm_set, at) + NVMM_SERIES * sizeof(struct series *) &&
+                   sizeof(union nvmm_node_set) == NVMM_NODE_SERIES * sizeof(struct series *),
+               "'at' has all of them, and no more");
 
 static int make_use(struct nvmm_set *set, const struct nvmm_families *families,
                     struct labelset *labels, enum access access)
@@ -147,25 +135,18 @@ int nvmm_set_make(struct nvmm_set *set, const struct nvmm_families *families,
 
 void nvmm_set_relabel(struct nvmm_set *set, struct labelset *labels)
 {
-    struct series **at[MAX_SERIES];
-    size_t n = places(set, at);
-    for (size_t i = 0; i < n && set->made; i++)
-        if (*at[i] && (!labels || series_relabel(*at[i], labels) != 0))
-            nvmm_set_release(set);
+    set->made = set->made && named_series_relabel(set->at, NVMM_SERIES, labels);
 }
 
 void nvmm_set_release(struct nvmm_set *set)
 {
-    struct series **at[MAX_SERIES];
-    size_t n = places(set, at);
-    for (size_t i = 0; i < n; i++)
-        series_free(*at[i]);
-    *set = (struct nvmm_set){0};
+    named_series_release(set->at, NVMM_SERIES);
+    set->made = false;
 }
 
 /* ---- the node ---- */
 
-static int make_node_use(struct nvmm_node_set *set, const struct nvmm_families *families,
+static int make_node_use(union nvmm_node_set *set, const struct nvmm_families *families,
                          enum access access)
 {
     struct label own[2] = {{"access", access_name(access)}};
@@ -181,7 +162,7 @@ static int make_node_use(struct nvmm_node_set *set, const struct nvmm_families *
     return err;
 }
 
-int nvmm_node_set_make(struct nvmm_node_set *set, const struct nvmm_families *families)
+int nvmm_node_set_make(union nvmm_node_set *set, const struct nvmm_families *families)
 {
     int err = named_series_new(families->at[M_DIMMS], NULL, NULL, 0, &set->dimms);
     if (!err)
@@ -192,20 +173,6 @@ int nvmm_node_set_make(struct nvmm_node_set *set, const struct nvmm_families *fa
         if (families->sampled[access])
             err = make_node_use(set, families, (enum access)access);
     if (err)
-        nvmm_node_set_release(set);
+        named_series_release(set->at, NVMM_NODE_SERIES);
     return err;
-}
-
-void nvmm_node_set_release(struct nvmm_node_set *set)
-{
-    series_free(set->dimms);
-    series_free(set->hung);
-    series_free(set->refused);
-    for (int access = 0; access < ACCESS_KINDS; access++) {
-        series_free(set->use[access].lost);
-        series_free(set->use[access].throttles);
-        for (int size = 0; size < ACCESS_SIZES; size++)
-            series_free(set->use[access].undecoded[size]);
-    }
-    *set = (struct nvmm_node_set){0};
 }

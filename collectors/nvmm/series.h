@@ -39,14 +39,24 @@ struct nvmm_families {
 /* Registers them in the store; 0, or what store_family gave. */
 int nvmm_families_register(struct nvmm_families *families, struct store *store, const char *owner);
 
+enum {
+    NVMM_SERIES = ACCESS_KINDS * (2 + MEDIA) + 2,
+    NVMM_NODE_SERIES = 3 + ACCESS_KINDS * (2 + ACCESS_SIZES)
+};
+
 /* A container's; NULL where it is not exported. Absent until they are shown. */
 struct nvmm_set {
     bool made;
-    struct {
-        struct series *accesses, *bytes;
-        struct series *samples[MEDIA];
-    } use[ACCESS_KINDS];
-    struct series *writers, *rfo;
+    union {
+        struct {
+            struct {
+                struct series *accesses, *bytes;
+                struct series *samples[MEDIA];
+            } use[ACCESS_KINDS];
+            struct series *writers, *rfo;
+        };
+        struct series *at[NVMM_SERIES]; /* all of them */
+    };
 };
 
 /* All of the set, or none of it. */
@@ -57,15 +67,17 @@ void nvmm_set_relabel(struct nvmm_set *set, struct labelset *labels);
 void nvmm_set_release(struct nvmm_set *set);
 
 /* The node's, absent until they are shown; all zero is empty. */
-struct nvmm_node_set {
-    struct series *dimms, *hung, *refused;
+union nvmm_node_set {
     struct {
-        struct series *lost, *throttles;
-        struct series *undecoded[ACCESS_SIZES]; /* none for ACCESS_SIZE_KNOWN */
-    } use[ACCESS_KINDS];
+        struct series *dimms, *hung, *refused;
+        struct {
+            struct series *lost, *throttles;
+            struct series *undecoded[ACCESS_SIZES]; /* none for ACCESS_SIZE_KNOWN */
+        } use[ACCESS_KINDS];
+    };
+    struct series *at[NVMM_NODE_SERIES]; /* all of them, for named_series_release() */
 };
 
-int nvmm_node_set_make(struct nvmm_node_set *set, const struct nvmm_families *families);
-void nvmm_node_set_release(struct nvmm_node_set *set);
+int nvmm_node_set_make(union nvmm_node_set *set, const struct nvmm_families *families);
 
 #endif
