@@ -124,7 +124,7 @@ static int find(const struct node_knob *knob, const struct claim *claim, size_t 
     return -ENOENT;
 }
 
-static int knob_open(const struct actuator_env *env, void **self, struct verdict *why)
+int node_knob_open(const struct actuator_env *env, void **self, struct verdict *why)
 {
     (void)env;
     (void)self;
@@ -132,7 +132,7 @@ static int knob_open(const struct actuator_env *env, void **self, struct verdict
     return -ENODEV;
 }
 
-static void knob_close(void *self)
+void node_knob_close(void *self)
 {
     (void)self;
 }
@@ -250,7 +250,7 @@ static int knob_release(void *self, const struct claim *claim, enum claim_restor
 
 #define NODE_KNOB(called, which)                                                                   \
     {                                                                                              \
-        .name = called, .knob = which, .open = knob_open, .close = knob_close,                     \
+        .name = called, .knob = which, .open = node_knob_open, .close = node_knob_close,           \
         .claim = knob_claim, .check = knob_check, .limit = knob_limit, .format = knob_format,      \
         .apply = knob_apply, .release = knob_release                                               \
     }

@@ -23,4 +23,8 @@ void node_knobs_actuators(struct node_knobs *knobs, struct actuators *out);
 /* What a container has now: CPUs that its threads may use together, ways, percent. */
 double node_knobs_value(const struct node_knobs *knobs, enum knob knob, size_t container);
 
+/* Of all actuators of a simulated node, which come with the node: nothing can be opened. */
+int node_knob_open(const struct actuator_env *env, void **self, struct verdict *why);
+void node_knob_close(void *self);
+
 #endif

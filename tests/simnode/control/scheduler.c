@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "exporter/governor/terms/cpus.h"
+#include "tests/simnode/control/actuate.h"
 
 /* --- queues --- */
 
@@ -129,19 +130,6 @@ static void everything(const struct scheduler_knobs *knobs, cpu_set_t *out)
         CPU_SET(cpu, out);
 }
 
-static int knob_open(const struct actuator_env *env, void **self, struct verdict *why)
-{
-    (void)env;
-    (void)self;
-    verdict_set(why, REASON_NO_DEVICE, "a simulated node's knobs are opened with the node");
-    return -ENODEV;
-}
-
-static void knob_close(void *self)
-{
-    (void)self;
-}
-
 static int knob_limit(void *self, double floor, struct claim *claim)
 {
     const struct scheduler_knobs *knobs = self;
@@ -245,8 +233,8 @@ static int knob_release(void *self, const struct claim *claim, enum claim_restor
 static const struct actuator_ops ops = {
     .name = "affinity",
     .knob = KNOB_AFFINITY,
-    .open = knob_open,
-    .close = knob_close,
+    .open = node_knob_open,
+    .close = node_knob_close,
     .claim = knob_claim,
     .check = knob_check,
     .limit = knob_limit,
