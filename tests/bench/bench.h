@@ -19,6 +19,12 @@ static inline double now_s(void)
     return clock_us(CLOCK_MONOTONIC) * 1e-6;
 }
 
+/* Of this thread, kernel and user. */
+static inline double thread_s(void)
+{
+    return clock_us(CLOCK_THREAD_CPUTIME_ID) * 1e-6;
+}
+
 /* Of this process, kernel and user. */
 static inline double cpu_us(void)
 {

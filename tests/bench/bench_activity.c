@@ -16,6 +16,7 @@
 #include "exporter/containers/cgroups/hierarchy.h"
 #include "exporter/source/activity/activity.h"
 #include "exporter/source/perf/perf.h"
+#include "tests/bench/bench.h"
 
 enum { MOST_CPUS = 4096 };
 
@@ -34,13 +35,6 @@ static const struct way {
     {"cpu.stat", "cpu.stat", ACTIVITY_STAT},
     {"cpuacct.usage", "cpuacct.usage", ACTIVITY_USAGE},
 };
-
-static double cpu_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
 
 /* The same directory in every hierarchy that is there. */
 static void each_directory(const struct place *place, int (*action)(const char *path))
@@ -68,11 +62,11 @@ static double bare(const struct place *place, const struct way *way, size_t read
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return 0;
-    double start = cpu_ns();
+    double start = cpu_us();
     for (size_t i = 0; i < readings; i++)
         if (pread(fd, text, sizeof text, 0) <= 0)
             break;
-    double ns = (cpu_ns() - start) / (double)readings;
+    double ns = (cpu_us() - start) * 1e3 / (double)readings;
     close(fd);
     return ns;
 }
@@ -87,10 +81,10 @@ static int read_often(struct source *source, const struct scope *scope, size_t r
     int err = source->ops->open(source, scope, GROUP_ACTIVITY, &handle, &why);
     if (err)
         return err;
-    double start = cpu_ns();
+    double start = cpu_us();
     for (size_t i = 0; i < readings && !err; i++)
         err = source->ops->read(source, handle, &out);
-    *ns = (cpu_ns() - start) / (double)readings;
+    *ns = (cpu_us() - start) * 1e3 / (double)readings;
     source->ops->close(source, handle);
     return err;
 }

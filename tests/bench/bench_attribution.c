@@ -9,10 +9,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "collectors/attribution/estimator.h"
 #include "collectors/attribution/ledger.h"
+#include "tests/bench/bench.h"
 
 enum { HOGS = 3, LANE_BYTES = 256 };
 
@@ -32,13 +32,6 @@ struct run {
     double switching; /* how likely one changes in a tick */
     struct ledger ledger;
 };
-
-static double cpu_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
 
 static double uniform(struct run *run)
 {

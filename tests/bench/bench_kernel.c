@@ -28,13 +28,6 @@ static const uint64_t events[] = {
 };
 enum { EVENTS = sizeof events / sizeof *events, MAX_CPUS = 1024, MAX_ROUNDS = 1000 };
 
-static double clock_s(clockid_t id)
-{
-    struct timespec t;
-    clock_gettime(id, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* 0 or -errno. */
 static int open_group(int cgroup, int cpu, int *fds)
 {
@@ -74,13 +67,13 @@ static double read_all(const int *fds, size_t groups, size_t rounds)
 {
     static double took[MAX_ROUNDS];
     for (size_t round = 0; round < rounds; round++) {
-        double start = clock_s(CLOCK_THREAD_CPUTIME_ID);
+        double start = thread_s();
         for (size_t i = 0; i < groups; i++) {
             uint64_t values[3 + EVENTS];
             if (read(fds[i * EVENTS], values, sizeof values) != (ssize_t)sizeof values)
                 return -1;
         }
-        took[round] = clock_s(CLOCK_THREAD_CPUTIME_ID) - start;
+        took[round] = thread_s() - start;
         usleep(10000); /* as cold as a tick finds them, about */
     }
     qsort(took, rounds, sizeof *took, by_size);
@@ -93,18 +86,18 @@ static int run(char **cgroups, size_t n, const int *cpus, size_t n_cpus, size_t 
     int *fds = calloc(all, sizeof *fds);
     if (!fds)
         return 1;
-    double start = clock_s(CLOCK_MONOTONIC);
+    double start = now_s();
     int err = open_all(cgroups, n, cpus, n_cpus, fds);
-    double opened = clock_s(CLOCK_MONOTONIC) - start;
+    double opened = now_s() - start;
     if (err) {
         fprintf(stderr, "bench_kernel: %s\n", strerror(-err));
         return 1;
     }
     double read_s = read_all(fds, groups, rounds);
-    start = clock_s(CLOCK_MONOTONIC);
+    start = now_s();
     for (size_t i = all; i-- > 0;)
         close(fds[i]);
-    double closed = clock_s(CLOCK_MONOTONIC) - start;
+    double closed = now_s() - start;
     printf("{\"open_us\": %.3f, \"read_us\": %.3f, \"close_us\": %.3f}\n",
            opened * 1e6 / (double)all, read_s * 1e6 / (double)groups, closed * 1e6 / (double)all);
     free(fds);

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "collectors/contract/collector.h"
@@ -67,13 +66,6 @@ struct node {
     double collector_us[COLLECTORS_MAX][MOST_TICKS];
 };
 
-static double cpu_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* ---- a tick: what exporter.c does, with its parts timed ---- */
 
 static void reconcile(struct node *node)
@@ -123,25 +115,25 @@ static void run_tick(struct node *node, const struct tick *tick)
     double wall = (double)loop_now_ns(), at[PARTS + 1];
     size_t i = node->n_ticks < MOST_TICKS ? node->n_ticks++ : MOST_TICKS - 1;
     node->tick = *tick;
-    at[0] = cpu_s();
+    at[0] = thread_s();
     source_set_begin(node->sources, tick);
     container_table_advance(node->table, tick->mono_ns);
     reconcile(node);
-    at[1] = cpu_s();
+    at[1] = thread_s();
     double before = at[1];
     for (size_t c = 0; collector_table[c]; c++) {
         if (!node->collector[c])
             continue;
         collector_table[c]->collect(node->collector[c], tick);
-        at[2] = cpu_s();
+        at[2] = thread_s();
         node->collector_us[c][i] = (at[2] - before) * 1e6;
         before = at[2];
     }
-    at[2] = cpu_s();
+    at[2] = thread_s();
     update_self(node);
-    at[3] = cpu_s();
+    at[3] = thread_s();
     publish(node);
-    at[4] = cpu_s();
+    at[4] = thread_s();
     for (int part = 0; part < PARTS; part++)
         node->cpu_us[part][i] = (at[part + 1] - at[part]) * 1e6;
     node->wall_ms[i] = ((double)loop_now_ns() - wall) / 1e6;
@@ -156,13 +148,13 @@ static double reads_us(struct node *node, size_t containers)
         return 0;
     double best = 1e30;
     for (int round = 0; round < 5; round++) {
-        double start = cpu_s();
+        double start = thread_s();
         for (size_t i = 0; i < containers; i++) {
             struct reading out = {
                 .cap = node->cpus, .stride_bytes = stride, .rows = rows + i * width};
             node->source->ops->read(node->source, i + 1, &out);
         }
-        double took = cpu_s() - start;
+        double took = thread_s() - start;
         best = took < best ? took : best;
     }
     free(rows);

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "exporter/base/decimal.h"
@@ -18,13 +17,6 @@
 enum { PER_CONTAINER = 18, COUNTERS = 8 };
 
 static struct metric_desc descs[PER_CONTAINER];
-
-static double cpu_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 struct fleet {
     struct store *store;
@@ -122,10 +114,10 @@ static int bench_kind(size_t n, size_t repeats, char which, const char *name)
             return -1;
         struct snapshot *snapshot = store_acquire(fleet.store);
         textbuf_clear(&text);
-        double start = cpu_seconds();
+        double start = thread_s();
         if (expose_render(snapshot, EXPOSE_OPENMETRICS_100, NULL, 0, false, &text))
             return -1;
-        times[i] = cpu_seconds() - start;
+        times[i] = thread_s() - start;
         snapshot_release(snapshot);
     }
     printf("%-44s %8.1f ns   (%zu series)\n", name, median(times, repeats) / (double)kind * 1e9,
@@ -156,10 +148,10 @@ static int ask(struct expose *expose, enum expose_format format, bool gzip, doub
                size_t *len)
 {
     struct rendered_page *page;
-    double start = cpu_seconds();
+    double start = thread_s();
     if (expose_page(expose, format, gzip, &page))
         return -1;
-    *seconds = cpu_seconds() - start;
+    *seconds = thread_s() - start;
     page_bytes(page, len);
     page_unref(page);
     return 0;
@@ -203,10 +195,10 @@ static int bench_pages(size_t n, size_t repeats)
     for (size_t i = 0; i < repeats; i++) {
         set_values(&fleet);
         const struct tick tick = {.number = i + 1};
-        double start = cpu_seconds();
+        double start = thread_s();
         if (store_publish(fleet.store, &tick))
             return -1;
-        times.publish[i] = cpu_seconds() - start;
+        times.publish[i] = thread_s() - start;
         enum expose_format format = EXPOSE_OPENMETRICS_100;
         if (ask(expose, format, false, &times.plain[i], &plain) ||
             ask(expose, format, false, &times.cached[i], &plain) ||
@@ -239,11 +231,11 @@ static void bench_decimal(void)
     struct fleet fleet = {.random = 1};
     char out[DECIMAL_SIZE];
     size_t bytes = 0;
-    double start = cpu_seconds();
+    double start = thread_s();
     for (int i = 0; i < N; i++)
         bytes += decimal_double(out, (double)(next_random(&fleet) >> 11) * 0x1p-53 * 1e-6);
     printf("%-44s %8.1f ns   (%.1f digits and signs each)\n", "a float's decimal",
-           (cpu_seconds() - start) / N * 1e9, (double)bytes / N);
+           (thread_s() - start) / N * 1e9, (double)bytes / N);
 }
 
 int main(int argc, char **argv)
