@@ -215,6 +215,7 @@ static int describe(void *context, size_t at, json_t *object)
         {"elsewhere", elsewhere_of(&listing->view, &c)},
         {"caused_latency_seconds", number(c.number[LIVE_CAUSED_SECONDS])},
         {"caused_latency_uncertainty_seconds", number(c.number[LIVE_CAUSED_SD_SECONDS])},
+        {"caused_probability_ratio", number(shown ? c.probability : NAN)},
         {"caused_numa_node", number(c.caused_numa_node < 0 ? NAN : c.caused_numa_node)},
         {"normal_basis", word(c.normal_basis)},
         {"normal_since_timestamp_seconds",

@@ -64,7 +64,7 @@ struct threshold_config {
     enum calibrate calibrate;
     double window_seconds;           /* decides no more often */
     double factor;                   /* theta is so many times the baseline */
-    double culprit_share;            /* culprits.h */
+    double culprit_share, sure;      /* culprits.h */
     struct control_safe_config safe; /* base and step are the class's */
     double futile_seconds;           /* at base, after which it is tried whether that helps */
 };

@@ -91,7 +91,7 @@ static void read_threshold(struct config_reader *reader, json_t *policies)
 {
     static const char *const keys[] = {"enabled", "classes",       "mode", "calibrate",  "window",
                                        "factor",  "confirm",       "calm", "over_share", "hold",
-                                       "futile",  "culprit_share", NULL};
+                                       "futile",  "culprit_share", "sure", NULL};
     static const char *const calibrate[] = {
         [CALIBRATE_BASELINE] = "baseline", [CALIBRATE_THROTTLE] = "throttle", NULL};
     static const char *const modes[] = {[CONTROL_SAFE] = "safe", [CONTROL_PAPER] = "paper", NULL};
@@ -104,6 +104,7 @@ static void read_threshold(struct config_reader *reader, json_t *policies)
     threshold->window_seconds = 1;
     threshold->factor = 1.25;
     threshold->culprit_share = 0.6;
+    threshold->sure = 0.95;
     threshold->futile_seconds = 10;
     if (!policy)
         return;
@@ -114,6 +115,7 @@ static void read_threshold(struct config_reader *reader, json_t *policies)
     config_read_duration(reader, policy, where, "window", 0.001, 60, &threshold->window_seconds);
     config_read_number(reader, policy, where, "factor", 1, 10, &threshold->factor);
     config_read_number(reader, policy, where, "culprit_share", 0, 1, &threshold->culprit_share);
+    config_read_number(reader, policy, where, "sure", 0, 1, &threshold->sure);
     read_confirm(reader, policy, safe);
     config_read_count(reader, policy, where, "calm", 1, 1000, &safe->calm);
     config_read_number(reader, policy, where, "over_share", 0, 1, &safe->over_share);

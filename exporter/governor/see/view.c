@@ -210,7 +210,7 @@ static void read_values(struct document *document, struct view_container *out)
 
 static void read_container(struct document *document, struct view_container *out)
 {
-    enum { TEXTS = 5, NUMBERS = 3, CGROUP = TEXTS + NUMBERS, VALUES };
+    enum { TEXTS = 5, NUMBERS = 4, CGROUP = TEXTS + NUMBERS, VALUES };
     static const char *const names[] = {"container_id",
                                         "namespace",
                                         "pod",
@@ -219,13 +219,15 @@ static void read_container(struct document *document, struct view_container *out
                                         "cpu_seconds_per_second",
                                         "caused_latency_seconds",
                                         "caused_latency_uncertainty_seconds",
+                                        "caused_probability_ratio",
                                         "cgroup_id",
                                         "values",
                                         NULL};
     const char *suspicion = "";
     const char **texts[TEXTS] = {&out->container_id, &out->namespace_, &out->pod, &out->container,
                                  &suspicion};
-    double *numbers[NUMBERS] = {&out->cpus, &out->caused_seconds, &out->caused_sd_seconds};
+    double *numbers[NUMBERS] = {&out->cpus, &out->caused_seconds, &out->caused_sd_seconds,
+                                &out->probability};
     unsigned seen = 0;
     int i;
     *out = (struct view_container){.container_id = "",
@@ -245,7 +247,8 @@ static void read_container(struct document *document, struct view_container *out
                                    .caused_wait_seconds = NAN,
                                    .cpus = NAN,
                                    .caused_seconds = NAN,
-                                   .caused_sd_seconds = NAN};
+                                   .caused_sd_seconds = NAN,
+                                   .probability = NAN};
     for (int j = 0; j < VIEW_MODELS; j++)
         out->losses[j] = (struct view_loss){NAN, NAN, NAN};
     if (!json_scan_enter(&document->scan, JSON_SCAN_OBJECT))

@@ -41,6 +41,7 @@ struct view_container {
     /* Now; NaN: not known, or it is not named. */
     double cpus;                              /* that it uses */
     double caused_seconds, caused_sd_seconds; /* how much longer a read takes because of it */
+    double probability;                       /* that it does, by CPU time alone; NaN: not said */
     struct view_loss losses[VIEW_MODELS];
 };
 

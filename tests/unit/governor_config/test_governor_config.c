@@ -53,7 +53,7 @@ static void everything(void **state)
         "\"threshold\":{\"classes\":[\"batch\"],\"mode\":\"paper\",\"factor\":1.1,"
         "\"calibrate\":\"throttle\",\"window\":\"250ms\","
         "\"confirm\":[3,5],\"calm\":4,\"over_share\":0.02,\"hold\":\"5s\",\"futile\":\"60s\","
-        "\"culprit_share\":0}},"
+        "\"culprit_share\":0,\"sure\":0.8}},"
         "\"limits\":{\"claims\":8,\"writes_per_second\":5,\"cuts_per_10m\":3}}");
     const struct threshold_config *threshold = &config->threshold;
     assert_true(config->enforce && threshold->enabled);
@@ -70,6 +70,7 @@ static void everything(void **state)
     assert_float_equal(threshold->window_seconds, 0.25, 0);
     assert_float_equal(threshold->factor, 1.1, 1e-6);
     assert_float_equal(threshold->culprit_share, 0, 0);
+    assert_float_equal(threshold->sure, 0.8, 0);
     assert_int_equal(threshold->safe.confirm, 3);
     assert_int_equal(threshold->safe.confirm_of, 5);
     assert_int_equal(threshold->safe.calm, 4);

@@ -35,11 +35,12 @@ static int setup(void **state)
                                                       .path = paths[i],
                                                       .cgroup_id = 1 + i,
                                                       .caused_latency_seconds = NAN,
-                                                      .caused_wait_seconds = NAN};
+                                                      .caused_wait_seconds = NAN,
+                                                      .probability = NAN};
         scene.holdings[i].policy = i == CART ? POLICY_NONE : POLICY_THRESHOLD;
         scene.order[i] = i;
     }
-    assert_int_equal(culprits_new(0.6, &scene.culprits), 0);
+    assert_int_equal(culprits_new(0.6, CULPRITS_SURE, &scene.culprits), 0);
     *state = &scene;
     return 0;
 }
@@ -193,7 +194,7 @@ static void no_share_is_asked_for(void **state)
 {
     struct scene *scene = *state;
     culprits_free(scene->culprits);
-    assert_int_equal(culprits_new(0, &scene->culprits), 0);
+    assert_int_equal(culprits_new(0, CULPRITS_SURE, &scene->culprits), 0);
     window(scene);
     expect(scene, CHOSEN_BY_ALL, true, true, true);
     name(scene, reads);
@@ -336,7 +337,7 @@ static void without_memory(void **state)
     for (uint64_t n = 1; n <= 5; n++) {
         struct culprits *culprits = NULL;
         malloc_fail(n);
-        int err = culprits_new(0.6, &culprits);
+        int err = culprits_new(0.6, CULPRITS_SURE, &culprits);
         malloc_fail(0);
         assert_int_equal(err, -ENOMEM);
         assert_null(culprits);
@@ -345,10 +346,38 @@ static void without_memory(void **state)
 
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
+/* The name stays from 95 down to 80 %; by these alone nobody is cut, unless so configured. */
+static void whose_name_is_not_sure_is_not_cut_by_it(void **state)
+{
+    struct scene *scene = *state;
+    const double three[CONTAINERS] = {[THREE] = 20};
+    name(scene, three);
+    window(scene);
+    scene->containers[THREE].probability = 0.95;
+    read_more(scene, reads);
+    name(scene, three);
+    window(scene);
+    expect(scene, CHOSEN_BY_LATENCY, false, false, true);
+    for (int i = 0; i < 11; i++) { /* the answer holds for ten seconds */
+        scene->containers[THREE].probability = 0.94;
+        read_more(scene, reads);
+        name(scene, three);
+        window(scene);
+    }
+    expect(scene, CHOSEN_BY_READS, true, false, false);
+    culprits_free(scene->culprits);
+    assert_int_equal(culprits_new(0.6, 0.9, &scene->culprits), 0);
+    window(scene);
+    name(scene, three);
+    window(scene);
+    expect(scene, CHOSEN_BY_LATENCY, false, false, true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(by_reads),
+        TEST(whose_name_is_not_sure_is_not_cut_by_it),
         TEST(by_latency),
         TEST(names_of_others_do_not_choose),
         TEST(an_answer_holds_for_ten_seconds),

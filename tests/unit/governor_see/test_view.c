@@ -32,7 +32,8 @@ static void a_whole_document(void **state)
               "\"containers\":[{\"namespace\":\"shop\",\"pod\":\"cart-0\",\"container\":\"cart\","
               "\"container_id\":\"0a1b\",\"cgroup_id\":857,\"suspicion\":\"named\","
               "\"cpu_seconds_per_second\":1.5,\"caused_latency_seconds\":2.4e-08,"
-              "\"caused_latency_uncertainty_seconds\":3e-09,\"values\":{"
+              "\"caused_latency_uncertainty_seconds\":3e-09,"
+              "\"caused_probability_ratio\":0.97,\"values\":{"
               "\"interference_container_info\":[{\"labels\":{\"id\":\"/kubepods/c\","
               "\"pod_uid\":\"u-1\","
               "\"qos_class\":\"burstable\"},\"value\":1}],"
@@ -77,7 +78,8 @@ static void a_whole_document(void **state)
     assert_true(cart->caused_wait_seconds == 0.25);
     assert_true(cart->caused_latency_seconds == 3e-8 + 2e-8);
     assert_true(cart->cpus == 1.5 && cart->caused_seconds == 2.4e-8);
-    assert_true(cart->caused_sd_seconds == 3e-9);
+    assert_true(cart->caused_sd_seconds == 3e-9 && cart->probability == 0.97);
+    assert_true(isnan(bare->probability));
     assert_true(isnan(bare->cpus) && isnan(bare->caused_seconds) && isnan(bare->caused_sd_seconds));
     const struct view_loss *passive = &cart->losses[VIEW_PASSIVE];
     const struct view_loss *shadow = &cart->losses[VIEW_SHADOW];

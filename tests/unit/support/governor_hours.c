@@ -84,7 +84,8 @@ static const struct view_container empty = {.container_id = "",
                                             .cycles = NAN,
                                             .reference_cycles = NAN,
                                             .caused_latency_seconds = NAN,
-                                            .caused_wait_seconds = NAN};
+                                            .caused_wait_seconds = NAN,
+                                            .probability = NAN};
 
 static void make_containers(struct node *node)
 {

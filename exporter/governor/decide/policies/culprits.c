@@ -43,7 +43,7 @@ struct owner {
 };
 
 struct culprits {
-    double share, now;
+    double share, sure, now;
     struct entry *entries, *before; /* VIEW_CONTAINERS_MAX; of this window, and of the last one */
     size_t n, n_before;
     struct owner *owners; /* OWNERS_MAX, of which so many are or were somebody's */
@@ -55,12 +55,13 @@ struct culprits {
     enum sign chose;        /* the chooser, or one below it */
 };
 
-int culprits_new(double share, struct culprits **out)
+int culprits_new(double share, double sure, struct culprits **out)
 {
     struct culprits *culprits = calloc(1, sizeof *culprits);
     if (!culprits)
         return -ENOMEM;
     culprits->share = share;
+    culprits->sure = sure;
     culprits->chooser = culprits->chose = SIGNS;
     culprits->entries = calloc(VIEW_CONTAINERS_MAX, sizeof *culprits->entries);
     culprits->before = calloc(VIEW_CONTAINERS_MAX, sizeof *culprits->before);
@@ -90,9 +91,10 @@ void culprits_free(struct culprits *culprits)
 void culprits_inherit(struct culprits *culprits, struct culprits *before)
 {
     struct culprits empty = *culprits;
-    double share = culprits->share;
+    double share = culprits->share, sure = culprits->sure;
     *culprits = *before;
     culprits->share = share;
+    culprits->sure = sure;
     *before = empty;
 }
 
@@ -164,6 +166,8 @@ static void read_entry(struct culprits *culprits, struct entry *entry,
         entry->counted[sign] = counted[sign];
         entry->grown[sign] = isnan(grown) ? 0 : grown;
     }
+    if (container->probability < culprits->sure) /* it keeps its name for longer than that */
+        entry->grown[SIGN_LATENCY] = 0;
     entry->owner = before ? before->owner : owner_of(container);
     if (!entry->own)
         entry->at = OWNERS_MAX;

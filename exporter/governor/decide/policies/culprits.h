@@ -13,7 +13,8 @@
  * - wait: for how long a container made others' memory reads wait, by all of its traffic. It is
  *   known of everybody or of nobody: while the policy's own do less than a tenth of it all, there
  *   are no culprits.
- * - latency: how much slower memory is for a container that is named. Who is always equally active
+ * - latency: how much slower memory is for a container that is named, and that makes it so with a
+ *   probability of 'sure' at least, where one is said. Who is always equally active
  *   is never named, so that the names of others acquit nobody: while none of the policy's own is
  *   named there is no answer.
  * - reads: of memory.
@@ -31,8 +32,11 @@
 
 struct culprits;
 
+/* 'sure' where nobody has configured another one. */
+#define CULPRITS_SURE 0.95
+
 /* share: what the culprits do together; 0: all are culprits. 0 or -ENOMEM. */
-int culprits_new(double share, struct culprits **out);
+int culprits_new(double share, double sure, struct culprits **out);
 /* The windows so far; 'before' begins anew. */
 void culprits_inherit(struct culprits *culprits, struct culprits *before);
 /* Accepts NULL. */

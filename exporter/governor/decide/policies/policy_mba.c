@@ -66,7 +66,7 @@ static int init(const struct config *config, void **self)
     if (!err)
         err = meter_new(config->mba.step_seconds, config->mba.model, &policy->meter);
     if (!err)
-        err = culprits_new(config->mba.culprit_share, &policy->culprits);
+        err = culprits_new(config->mba.culprit_share, CULPRITS_SURE, &policy->culprits);
     if (err)
         release(policy);
     else

@@ -48,7 +48,8 @@ static int init(const struct config *config, void **self)
     policy->apps = calloc(CLAIMS_MAX, sizeof *policy->apps);
     policy->causes = calloc(VIEW_CONTAINERS_MAX, sizeof *policy->causes);
     int err = policy->apps && policy->causes
-                  ? culprits_new(config->threshold.culprit_share, &policy->culprits)
+                  ? culprits_new(config->threshold.culprit_share, config->threshold.sure,
+                                 &policy->culprits)
                   : -ENOMEM;
     if (!err)
         err = benefit_new(&policy->benefit);
