@@ -2,10 +2,11 @@
  * What holding would have brought, where nobody is held: in mode observe, and of recordings.
  *
  * Of who would be held, and uses u cores where it may have q < u, it is taken that it would give up
- * u - q, and (u - q) / u of the latency that the exporter says it causes, for everybody whose memory
- * that is: a straight line, as the exporter itself has it. By so much the latencies of protected
- * containers are lowered before the governor looks at them, so that it goes on as if it had acted.
- * Where it names nobody, nothing is known of what holding brings, and nothing is lowered.
+ * u - q, and (u - q) / u of the latency that the exporter says it causes, for everybody whose
+ * memory that is: a straight line, as the exporter itself has it. By so much the latencies of
+ * protected containers are lowered before the governor looks at them, so that it goes on as if it
+ * had acted. Where it names nobody, nothing is known of what holding brings, and nothing is
+ * lowered.
  *
  * Worked: it uses 4 cores, may have 1, and causes 40 ns, one standard deviation 4: 3 cores, 30 ns,
  * 95 % between 30 - 1.96 * 3 and 30 + 1.96 * 3; 10 ns for each core.

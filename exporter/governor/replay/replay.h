@@ -2,8 +2,8 @@
  * --replay: what the governor would have done over a recording, and what that would have brought.
  *
  * The exporter's own collectors read the recording, in this process, and the governor decides by
- * what they say, tick by tick; forecast.h says what is taken to have come of it. CPU quotas alone: a
- * recording tells neither ways nor groups of bandwidth. It does not tell quotas and requests
+ * what they say, tick by tick; forecast.h says what is taken to have come of it. CPU quotas alone:
+ * a recording tells neither ways nor groups of bandwidth. It does not tell quotas and requests
  * either: everybody is taken to have all CPUs of its machine, and to have asked for none.
  *
  * Nothing is written, and nobody is asked.
