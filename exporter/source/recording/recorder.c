@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/base/array.h"
 #include "exporter/base/textbuf.h"
 #include "exporter/source/recording/file/output.h"
 #include "exporter/source/recording/line_text.h"
 #include "exporter/source/recording/recorder_internal.h"
-#include "exporter/source/recording/recorder_owners.h"
 
 /* Lines are gathered up to this size, so that a tick of many containers does not grow the buffer.
  */
@@ -20,6 +20,14 @@ enum recorder_state {
     STATE_BETWEEN, /* ticks: container lines wait for the next one */
 };
 
+/* The key of an owner: of the scopes that are open with it, in whichever source. Samples carry an
+ * owner, lines a key. */
+struct owner {
+    uint64_t owner;
+    unsigned refs; /* open groups */
+    char key[RECORDING_MAX_KEY + 1];
+};
+
 struct recorder {
     struct output output;
     int err; /* the first; then nothing more is written */
@@ -28,7 +36,8 @@ struct recorder {
     char *path;
     struct textbuf lines;
     struct textbuf waiting;
-    struct recorder_owners owners;
+    struct owner *owners; /* ascending */
+    size_t n_owners, cap_owners;
     const struct recorder_sink *sink; /* NULL: nobody else takes it */
     unsigned repeats;
 };
@@ -128,26 +137,67 @@ int recorder_free(struct recorder *recorder)
     err = err ? err : closed;
     textbuf_release(&recorder->lines);
     textbuf_release(&recorder->waiting);
-    recorder_owners_release(&recorder->owners);
+    free(recorder->owners);
     free(recorder->path);
     free(recorder);
     return err;
 }
 
+/* ---- owners ---- */
+
+/* The index of an owner, or where it belongs. */
+static size_t place(const struct recorder *recorder, uint64_t owner)
+{
+    size_t low = 0, high = recorder->n_owners;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (recorder->owners[middle].owner < owner)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct owner *find(const struct recorder *recorder, uint64_t owner)
+{
+    size_t at = place(recorder, owner);
+    bool known = at < recorder->n_owners && recorder->owners[at].owner == owner;
+    return known ? &recorder->owners[at] : NULL;
+}
+
 int recorder_own(struct recorder *recorder, uint64_t owner, const char *key)
 {
-    return recorder_owners_hold(&recorder->owners, owner, key);
+    struct owner *known = find(recorder, owner);
+    if (known)
+        known->refs++;
+    if (known || owner == 0)
+        return 0;
+    if (array_reserve(&recorder->owners, &recorder->cap_owners, recorder->n_owners + 1,
+                      sizeof *recorder->owners))
+        return -ENOMEM;
+    struct owner *at = &recorder->owners[place(recorder, owner)];
+    memmove(at + 1, at, (size_t)(&recorder->owners[recorder->n_owners++] - at) * sizeof *at);
+    *at = (struct owner){.owner = owner, .refs = 1};
+    strncpy(at->key, key, RECORDING_MAX_KEY);
+    return 0;
 }
 
 void recorder_disown(struct recorder *recorder, uint64_t owner)
 {
-    recorder_owners_drop(&recorder->owners, owner);
+    struct owner *known = find(recorder, owner);
+    if (known && --known->refs == 0)
+        memmove(known, known + 1,
+                (size_t)(&recorder->owners[--recorder->n_owners] - known) * sizeof *known);
 }
 
 const char *recorder_key(const struct recorder *recorder, uint64_t owner)
 {
-    return recorder_owners_key(&recorder->owners, owner);
+    const struct owner *known = find(recorder, owner);
+    return known ? known->key : NULL;
 }
+
+/* ---- lines ---- */
 
 static void put(struct recorder *recorder, const struct recording_line *line, struct textbuf *out)
 {

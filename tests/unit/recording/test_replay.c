@@ -19,6 +19,7 @@
 #include "exporter/source/source_set.h"
 #include "tests/unit/support/malloc_count.h"
 #include "tests/unit/support/recordings.h"
+#include "tests/unit/support/wanderer.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define REPLAYS IE_SOURCE_DIR "/tests/replay/"
@@ -39,11 +40,7 @@ static void play(struct playing *p, const char *path)
     if (replay_open(path, &p->replay, error, sizeof error))
         fail_msg("%s", error);
     assert_int_equal(replay_source_new(p->replay, &p->source), 0);
-    p->set = source_set_new(NULL);
-    for (int kind = 0; kind < SCOPE_KINDS; kind++)
-        for (int group = 0; group < GROUP_COUNT; group++)
-            assert_int_equal(source_set_route(p->set, kind, group, p->source), 0);
-    assert_int_equal(source_set_route_probes(p->set, p->source), 0);
+    p->set = set_over(p->source);
 }
 
 static void stop(struct playing *p)
@@ -61,18 +58,6 @@ static bool advance(struct playing *p)
     if (got == 1)
         assert_int_equal(source_set_begin(p->set, &p->tick), 0);
     return got == 1;
-}
-
-static group_handle open_key(struct playing *p, enum scope_kind kind, const char *key,
-                             enum group group)
-{
-    const struct scope scope = {.kind = kind, .key = key, .cgroup_fd = -1};
-    group_handle handle = 0;
-    struct verdict why;
-
-    if (source_set_open(p->set, &scope, group, &handle, &why))
-        fail_msg("%s: %s", key, why.words);
-    return handle;
 }
 
 /* ---- windows of the hand-written recordings ---- */
@@ -204,7 +189,7 @@ static void check_table(const struct window_table *table)
             const struct window_row *want = &table->rows[row];
             group_handle *handle = &handles[want->key[1] - '0'];
             if (!*handle)
-                *handle = open_key(&p, SCOPE_CGROUP, want->key, GROUP_CORE);
+                *handle = open_key(p.set, SCOPE_CGROUP, want->key, GROUP_CORE);
             check_window(&p, table->file, want, *handle);
         }
     }
@@ -231,7 +216,7 @@ static void test_gone_container(void **state)
     play(&p, REPLAYS "late.jsonl");
     while (p.tick.number < 5)
         assert_true(advance(&p));
-    handle = open_key(&p, SCOPE_CGROUP, "c2", GROUP_CORE);
+    handle = open_key(p.set, SCOPE_CGROUP, "c2", GROUP_CORE);
     assert_int_equal(source_set_read(p.set, handle, &window), 0); /* its last counts */
     assert_true(advance(&p));
     assert_int_equal(source_set_read(p.set, handle, &window), -ENODATA);
@@ -268,22 +253,22 @@ static void test_every_kind_of_line(void **state)
     assert_true(probes[0].latency_ns == 88.8);
     assert_true(probes[1].latency_ns == 89.1);
 
-    group_handle imc = open_key(&p, SCOPE_UNIT, "imc0", GROUP_RPQ);
+    group_handle imc = open_key(p.set, SCOPE_UNIT, "imc0", GROUP_RPQ);
     assert_int_equal(source_set_read(p.set, imc, &window), 0);
     assert_int_equal(window.after->n, 1);
     assert_int_equal(reading_row(window.after, 0)->cpu, -1);
     assert_int_equal(reading_row(window.after, 0)->count[2], 600000000);
 
-    group_handle probe = open_key(&p, SCOPE_THREAD, "p0", GROUP_CORE);
+    group_handle probe = open_key(p.set, SCOPE_THREAD, "p0", GROUP_CORE);
     assert_int_equal(source_set_read(p.set, probe, &window), 0);
     assert_int_equal(reading_row(window.after, 0)->enabled_ns, 100000);
 
     /* Roles that this machine did not count: stalls_l3_miss and loads_local_pmm. */
-    group_handle stalls = open_key(&p, SCOPE_CGROUP, "c1", GROUP_STALLS);
+    group_handle stalls = open_key(p.set, SCOPE_CGROUP, "c1", GROUP_STALLS);
     assert_int_equal(source_set_read(p.set, stalls, &window), 0);
     assert_int_equal(reading_row(window.after, 0)->present, 1 << 0 | 1 << 2 | 1 << 3);
 
-    group_handle epochs = open_key(&p, SCOPE_CGROUP, "c1", GROUP_ASM_EPOCHS);
+    group_handle epochs = open_key(p.set, SCOPE_CGROUP, "c1", GROUP_ASM_EPOCHS);
     assert_int_equal(source_set_read(p.set, epochs, &window), 0);
     assert_int_equal(reading_row(window.after, 0)->count[10], 10000);
 
@@ -345,7 +330,7 @@ static void test_after_the_end(void **state)
     play(&p, REPLAYS "worked.jsonl");
     while (advance(&p))
         ;
-    group_handle handle = open_key(&p, SCOPE_CGROUP, "c1", GROUP_CORE);
+    group_handle handle = open_key(p.set, SCOPE_CGROUP, "c1", GROUP_CORE);
     assert_int_equal(source_set_begin(p.set, &tick), 0);
     assert_int_equal(source_set_read(p.set, handle, &window), -ENODATA);
     source_set_probes(p.set, &n);
@@ -384,7 +369,7 @@ static void test_rows_keep_their_cpu(void **state)
     recording_write(path, text, strlen(text));
     play(&p, path);
     unlink(path);
-    group_handle handle = open_key(&p, SCOPE_CGROUP, "c1", GROUP_LOADS);
+    group_handle handle = open_key(p.set, SCOPE_CGROUP, "c1", GROUP_LOADS);
 
     static const struct {
         size_t n;
@@ -417,8 +402,8 @@ static void test_steady_reads_do_not_allocate(void **state)
 
     play(&p, REPLAYS "worked.jsonl");
     assert_true(advance(&p));
-    group_handle c1 = open_key(&p, SCOPE_CGROUP, "c1", GROUP_CORE);
-    group_handle c2 = open_key(&p, SCOPE_CGROUP, "c2", GROUP_CORE);
+    group_handle c1 = open_key(p.set, SCOPE_CGROUP, "c1", GROUP_CORE);
+    group_handle c2 = open_key(p.set, SCOPE_CGROUP, "c2", GROUP_CORE);
     do {
         uint64_t before = malloc_count();
         assert_int_equal(source_set_read(p.set, c1, &window), 0);
