@@ -21,6 +21,9 @@
  * long after its own beginning. */
 static const uint64_t after_ns = UINT64_C(300000000000), longest_ns = UINT64_C(3600000000000);
 
+static const struct ring_limits ring_limits = {.span_ns = BLACKBOX_SPAN_NS,
+                                               .max_bytes = BLACKBOX_RING_BYTES};
+
 struct scribe {
     struct scribe_config config;
     const struct log *log;
@@ -128,15 +131,29 @@ static void take_line(struct scribe *scribe, const struct recording_line *line)
     ring_take(scribe->ring, line);
 }
 
+/* Once for each scribe, or once more for one that took what was told to the one before. */
+static void begin_ring(struct scribe *scribe)
+{
+    struct ring *fresh;
+    if (scribe->recorder)
+        close_file(scribe);
+    if (scribe->started && ring_new(&ring_limits, &fresh) == 0) {
+        ring_free(scribe->ring);
+        scribe->ring = fresh;
+    }
+    scribe->started = true;
+    if (scribe->config.starts > 1)
+        ring_resume(scribe->ring);
+}
+
 static void take_message(struct scribe *scribe)
 {
     struct unpack in = {.at = (const uint8_t *)scribe->message.data,
                         .end = (const uint8_t *)scribe->message.data + scribe->message.len};
     struct recording_line line;
     bool tick = *in.at == SCRIBE_TICK, going_on = false, opens = false;
-    if (*in.at == SCRIBE_START && scribe->config.starts > 1)
-        ring_resume(scribe->ring);
-    scribe->started |= *in.at == SCRIBE_START;
+    if (*in.at == SCRIBE_START)
+        begin_ring(scribe);
     if (!scribe->started)
         return;
     if (*in.at++ == SCRIBE_LEARNED) {
@@ -222,14 +239,12 @@ static void serve(struct scribe *scribe)
 static int start(struct scribe *scribe)
 {
     const struct blackbox_config *blackbox = scribe->config.blackbox;
-    const struct ring_limits limits = {.span_ns = BLACKBOX_SPAN_NS,
-                                       .max_bytes = BLACKBOX_RING_BYTES};
     scribe->report.starts = scribe->config.starts;
     confine(scribe);
     setpriority(PRIO_PROCESS, 0, 10);
     int err =
         shelf_init(&scribe->shelf, scribe->directory, blackbox->max_files, blackbox->max_bytes);
-    return err ? err : ring_new(&limits, &scribe->ring);
+    return err ? err : ring_new(&ring_limits, &scribe->ring);
 }
 
 int scribe_run(const struct scribe_config *config)

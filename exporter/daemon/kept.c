@@ -94,6 +94,7 @@ void kept_init(struct kept *kept, const struct plan *plan, const struct machine 
     learn_identity(&kept->replayed, machine);
     kept->here = kept->replayed;
     if (!replay) {
+        kept->here.boot_id[0] = '\0';
         learn_boot_id(&plan->fs, &kept->here);
         kept->here.events = digest_events(&plan->events);
     }
