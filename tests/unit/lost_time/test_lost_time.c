@@ -111,16 +111,22 @@ static void tick(struct rig *rig, struct live_view *view)
         assert_int_equal(live_copy(rig->env.live, view), 0);
 }
 
+/* So many seconds of the one container, alike. */
+static void live_for(struct rig *rig, int seconds, double cpus, double throttled, double waits)
+{
+    for (int i = 0; i < seconds; i++) {
+        live_on(rig, "a", cpus, throttled, waits, waits);
+        tick(rig, NULL);
+    }
+}
+
 static void its_own_limit(void **state)
 {
     struct rig *rig = *state;
     struct live_view view;
     rig_container(rig, "a");
     may_have(rig, "a", 1, 1);
-    for (int i = 0; i < 7; i++) {
-        live_on(rig, "a", 0.2, 1, 0.8, 0.8);
-        tick(rig, NULL);
-    }
+    live_for(rig, 7, 0.2, 1, 0.8);
     live_on(rig, "a", 0.2, 1, 0.8, 0.8);
     tick(rig, &view);
     assert_true(fabs(lost(rig, "a", "cause=\"own_quota\"") - 5.6) < 1e-6); /* of seven seconds */
@@ -337,10 +343,7 @@ static void names_and_ends(void **state)
 {
     struct rig *rig = *state;
     struct container *a = rig_unnamed(rig, "a");
-    for (int i = 0; i < 4; i++) {
-        live_on(rig, "a", 0.2, 1, 0.8, 0.8);
-        tick(rig, NULL);
-    }
+    live_for(rig, 4, 0.2, 1, 0.8);
     assert_int_equal(rig_series(rig, "cause="), 0);
     rig_name(rig, a);
     tick(rig, NULL);
@@ -365,10 +368,7 @@ static void readings_that_fail(void **state)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
-    for (int i = 0; i < 4; i++) {
-        live_on(rig, "a", 0.2, 1, 0.8, 0.8);
-        tick(rig, NULL);
-    }
+    live_for(rig, 4, 0.2, 1, 0.8);
     struct fake_group *waits = fake_group(&rig->fake, "a", GROUP_WAITS);
     double before = lost(rig, "a", "cause=\"own_quota\"");
     struct live_view view;
@@ -476,10 +476,7 @@ static void a_steady_tick_allocates_nothing(void **state)
     if (!malloc_count_works())
         skip();
     rig_container(rig, "a");
-    for (int i = 0; i < 8; i++) {
-        live_on(rig, "a", 0.2, 1, 0.8, 0.8);
-        tick(rig, NULL);
-    }
+    live_for(rig, 8, 0.2, 1, 0.8);
     for (int i = 0; i < 4; i++) {
         live_on(rig, "a", 0.2, 1, 0.8, 0.8);
         rig->tick.number++;
