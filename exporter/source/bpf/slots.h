@@ -22,7 +22,7 @@ enum { BPF_LEVEL_UNKNOWN = -1 };
 /* How the kernel's program knows a cgroup. */
 struct bpf_place {
     uint64_t id;
-    int level; /* below the root, and BPF_LEVELS_MAX; BPF_LEVEL_UNKNOWN: the mount does not show it */
+    int level; /* below BPF_LEVELS_MAX; BPF_LEVEL_UNKNOWN: where the mount does not show the root */
 };
 
 /* 0; -EINVAL: the directory is no cgroup of v2; -ENOTSUP: it lies too deep; other -errno. */

@@ -137,7 +137,7 @@ TEST_WITH(slow_memory, setup, NULL)
     assert_int_equal(live_blame(&view, b), BLAME_NOTHING);
 }
 
-/* It became slow in steps at which nobody began to do more, in a virtual machine: for most of it. */
+/* In a virtual machine: most of it came in steps at which nobody began to do more. */
 TEST_WITH(from_outside, setup, NULL)
 {
     struct live_container *a = add("a");
