@@ -2,6 +2,7 @@
 is what is measured, never wall-clock time: machines are shared."""
 import dataclasses
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -89,13 +90,46 @@ def median(runs):
     return statistics.median(run.seconds for run in runs)
 
 
-def spread(runs):
-    """Interquartile range as a share of the median; 0 of fewer than four runs."""
-    seconds = [run.seconds for run in runs]
-    if len(seconds) < 4:
-        return 0.0
-    low, _, high = statistics.quantiles(seconds, n=4)
-    return (high - low) / statistics.median(seconds)
+# Student's t, 97.5 %, of 1, 2, ... degrees of freedom; more have less than the last.
+STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
+           2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086)
+
+
+@dataclasses.dataclass
+class Effect:
+    """How much longer some runs took than others that were interleaved with them, with half of its
+    95 % interval; infinite of fewer than three runs."""
+    seconds: float
+    error: float
+    alone: float  # of native runs, and so much of that is their own error
+    alone_error: float
+
+    @property
+    def times(self):
+        return 1 + self.seconds / self.alone
+
+    @property
+    def times_error(self):
+        return math.hypot(self.error, self.seconds / self.alone * self.alone_error) / self.alone
+
+    @property
+    def is_known(self):
+        """Not so if the interval holds no effect at all, unless that is known to a hundredth."""
+        return self.alone > 0 and (self.times_error < abs(self.times - 1) or self.times_error < 0.01)
+
+
+def interval(values):
+    """Mean, and half of its 95 % interval."""
+    if len(values) < 3:
+        return statistics.mean(values), math.inf
+    t = STUDENT[min(len(values) - 1, len(STUDENT)) - 1]
+    return statistics.mean(values), t * statistics.stdev(values) / math.sqrt(len(values))
+
+
+def effect(runs, base, native):
+    """Of interleaved runs: each is compared with its neighbour."""
+    more, error = interval([one.seconds - other.seconds for one, other in zip(runs, base)])
+    return Effect(more, error, *interval([run.seconds for run in native]))
 
 
 def misses(run):
