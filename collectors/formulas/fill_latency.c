@@ -41,15 +41,6 @@ int fills_of_loads(double in_flight, double loads, double l1_misses, double llc_
     return 0;
 }
 
-int fills_memory_cycles(const struct fills *fills, struct fill_times times, double *out)
-{
-    double beyond;
-    int err = fills_beyond(fills, times, &beyond);
-    if (!err)
-        *out = beyond / fills->memory + times.l3;
-    return err;
-}
-
 int fills_self_test(const struct fills *fills, double latency_seconds, double frequency_hz,
                     double *out)
 {

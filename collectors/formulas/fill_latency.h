@@ -88,9 +88,6 @@ int fills_beyond(const struct fills *fills, struct fill_times times, double *out
 int fills_of_loads(double in_flight, double loads, double l1_misses, double llc_reads,
                    double llc_misses, struct fills *out);
 
-/* t_mem; errors as above. */
-int fills_memory_cycles(const struct fills *fills, struct fill_times times, double *out);
-
 /*
  * The share of what is in flight during the probe's chase, with one miss at a time, that A counts:
  * near 1 where the event counts what its name says. Some revisions' documents say that it counts in

@@ -22,6 +22,16 @@ static bool near(double got, double want)
 static const struct fill_times worked_times = {10, 46, 0};
 static const struct fills worked = {4.39e8, 2e6, 5e5, 1e6, 0};
 
+/* t_mem, as fill_latency.h has it. */
+static int fills_memory_cycles(const struct fills *fills, struct fill_times times, double *out)
+{
+    double beyond;
+    int err = fills_beyond(fills, times, &beyond);
+    if (!err)
+        *out = beyond / fills->memory + times.l3;
+    return err;
+}
+
 static void the_worked_number(void **state)
 {
     (void)state;
