@@ -81,6 +81,30 @@ static void inherit(void *self, void *before)
 
 /* ---- windows ---- */
 
+/* A tick. */
+static void latencies_add(struct latencies *latencies, const struct view_container *container)
+{
+    double grown = view_grown(latencies->counted, container->memory_reads);
+    latencies->counted = container->memory_reads;
+    if (isnan(container->latency_seconds))
+        return;
+    latencies->last = container->latency_seconds;
+    latencies->n++;
+    if (!(grown > 0))
+        return;
+    latencies->reads += grown;
+    latencies->reads_latency += grown * container->latency_seconds;
+}
+
+/* Of the ticks since the last end, seconds; NaN: none. Of one tick it is that one's. */
+static double latencies_end(struct latencies *latencies)
+{
+    bool joined = latencies->n > 1 && latencies->reads > 0;
+    double latency = joined ? latencies->reads_latency / latencies->reads : latencies->last;
+    *latencies = (struct latencies){.counted = latencies->counted, .last = NAN};
+    return latency;
+}
+
 static void add_latencies(struct threshold_policy *policy, const struct policy_tick *tick)
 {
     for (size_t i = 0; i < tick->n; i++) {

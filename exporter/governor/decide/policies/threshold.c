@@ -11,7 +11,7 @@ struct threshold_app *threshold_find(struct threshold_policy *policy, const char
     if (policy->n == CLAIMS_MAX || strlen(path) >= CLAIM_PATH_MAX)
         return NULL;
     struct threshold_app *app = &policy->apps[policy->n++];
-    *app = (struct threshold_app){.latencies = LATENCIES_INIT, .used = NAN};
+    *app = (struct threshold_app){.latencies = {.counted = NAN, .last = NAN}, .used = NAN};
     strcpy(app->path, path);
     return app;
 }

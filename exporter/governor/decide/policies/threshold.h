@@ -8,7 +8,15 @@
 #include "exporter/governor/decide/policies/benefit.h"
 #include "exporter/governor/decide/policies/calibration.h"
 #include "exporter/governor/decide/policies/culprits.h"
-#include "exporter/governor/decide/policies/latencies.h"
+
+/* A container's memory latency over several ticks: time over reads, hence their mean by reads.
+ * Where reads are not counted it is the newest. */
+struct latencies {
+    double counted;              /* reads by the last tick; NaN: not known */
+    double reads, reads_latency; /* of ticks with both */
+    double last;                 /* seconds; NaN: none */
+    unsigned n;                  /* ticks with a latency */
+};
 
 /* What is remembered of a container while it is in view. */
 struct threshold_app {
