@@ -111,7 +111,7 @@ static int take_directory(struct blackbox *blackbox, char *error, size_t error_s
                      "--blackbox.directory: another exporter writes its files to %s: give each its "
                      "own directory",
                      directory);
-            return -EINVAL;
+            return -EBUSY;
         }
         poll(NULL, 0, 50);
     }

@@ -64,7 +64,8 @@ struct blackbox;
 
 /* Forks keeper and scribe; for main, before there are threads, as the user whose files they are.
  * Returns 0 in the reader, 1 in the others, which have done their work then, and end with *status.
- * -errno: -EINVAL for a directory that is none, or another one's, with the message in error. */
+ * -errno with the message in error: -EINVAL for a directory that is none, -EBUSY for one that
+ * another exporter has, which may be about to end. */
 int blackbox_fork(const struct blackbox_config *config, struct blackbox **out, int *status,
                   char *error, size_t error_size);
 /* The scribe completes its file, and is waited for, two seconds at most. Accepts NULL. */

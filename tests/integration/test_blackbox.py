@@ -355,6 +355,16 @@ class BlackBox(unittest.TestCase):
         self.assertEqual(run.returncode, 2)
         self.assertIn("version 2 is not supported", run.stderr)
 
+    def test_a_directory_of_another_exporter(self):
+        """Whoever starts it may try again, when the other one has ended."""
+        with self.exporter() as exporter:
+            path = self.asked(exporter)
+            run = harness.run_exporter(f"--blackbox.directory={self.directory}",
+                                       "--web.listen-address=127.0.0.1:0")
+            self.assertEqual(run.returncode, 1)
+            self.assertIn("another exporter writes its files to", run.stderr)
+            self.assertEqual(self.files(), [path])
+
     def test_a_directory_that_is_none(self):
         for flags, words in (([f"--blackbox.directory={self.record}"], "not a directory"),
                              ([f"--blackbox.directory={self.directory}", "--once"],

@@ -226,7 +226,7 @@ static void test_a_directory_has_one_writer(void **state)
     struct blackbox *other;
     struct box box;
     box_open(&box, room);
-    assert_int_equal(box_fork(room, &other, error, sizeof error), -EINVAL);
+    assert_int_equal(box_fork(room, &other, error, sizeof error), -EBUSY);
     assert_non_null(strstr(error, "another exporter writes its files to"));
     box_close(&box);
     assert_int_equal(box_fork(room, &other, error, sizeof error), 0);
