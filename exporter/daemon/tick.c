@@ -100,7 +100,8 @@ static void add_marks(struct exporter *e, struct textbuf *out)
 }
 
 /* What was learned is not all that collectors have: who is suspected, and means over seconds, are
- * what they were live after a minute. Until then nothing is shown, unless something begins there. */
+ * what they were live after a minute. Until then nothing is shown, unless something begins
+ * there. */
 static bool settles(const struct exporter *e, const char *mark)
 {
     static const uint64_t minute_ns = UINT64_C(60000000000);

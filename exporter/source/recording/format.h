@@ -117,8 +117,9 @@ struct recording_truth {
 };
 
 /*
- * {"learned":"49455354"}: the next bytes, as hexadecimal digits, of what collectors had learned when
- * the recording begins: all such lines together are a block of exporter/state. Before the first tick.
+ * {"learned":"49455354"}: the next bytes, as hexadecimal digits, of what collectors had learned
+ * when the recording begins: all such lines together are a block of exporter/state. Before the
+ * first tick.
  */
 enum { RECORDING_LEARNED_PIECE = 256 << 10, RECORDING_LEARNED_MAX = 64 << 20 };
 

@@ -46,8 +46,8 @@ struct replay_mark {
 };
 const struct replay_mark *replay_marks(const struct replay *replay, size_t *n);
 
-/* What had been learned when it begins, a block of exporter/state, as it is in the file; NULL: it does
- * not say. The cursor's. */
+/* What had been learned when it begins, a block of exporter/state, as it is in the file; NULL: it
+ * does not say. The cursor's. */
 const uint8_t *replay_learned(const struct replay *replay, size_t *len);
 
 /* A source that serves the current tick's reads, probes and samples. Owned by the caller (usually

@@ -1,5 +1,5 @@
-/* CPU time, memory and bandwidth in recordings: lines of containers and of the machine, as the source
- * set hands them out. */
+/* CPU time, memory and bandwidth in recordings: lines of containers and of the machine, as the
+ * source set hands them out. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
