@@ -118,7 +118,7 @@ void attribution_rescale(struct attribution_domain *d, double factor,
         posterior_solve(d, scratch);
 }
 
-/* ---- who has a slot: those whose activity varies most, whether or not the latency follows it ---- */
+/* ---- who has a slot: those whose activity varies most, whether the latency follows or not ---- */
 
 /* Nothing is known of the slot any more, and it is nobody's. */
 static void candidates_clear(struct attribution_domain *d, unsigned slot)

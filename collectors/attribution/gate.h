@@ -24,8 +24,8 @@ void gate_judge(struct attribution_domain *domain);
 
 /*
  * What is said of a node. The first that holds, in this order: who is named is said, even where the
- * calm latency (NaN: not known, then nothing is calm) has moved up to the present one in a node that
- * is hurt all the time; a suspicion without anything to explain is not.
+ * calm latency (NaN: not known, then nothing is calm) has moved up to the present one in a node
+ * that is hurt all the time; a suspicion without anything to explain is not.
  */
 enum gate_domain_state {
     GATE_LEARNING,
