@@ -51,6 +51,7 @@ static void test_header(void **state)
 
     line = parse("{\"recording\":1,\"machine\":{\"own_events\":true},\"interval_ns\":1}");
     assert_true(line.header.machine.own_events && !line.header.machine.guest);
+    recording_line_release(&line);
     line = parse("{\"recording\":1,\"machine\":{\"guest\":true},\"interval_ns\":1}");
     assert_true(line.header.machine.guest);
     recording_line_release(&line);
