@@ -275,6 +275,31 @@ static size_t read_journal(struct governor_rig *rig, char text[8192])
     return strlen(text);
 }
 
+/* Also where the file is made anew for its length just then. */
+static void an_adoption_leaves_one_claim(void **state)
+{
+    struct governor_rig *rig = *state;
+    struct journal journal;
+    struct claim claim = claim_of("/a");
+    open_it(rig, &journal);
+    assert_int_equal(journal_claim(&journal, &claim), 0);
+    for (size_t room = 0; room < 100; room++) { /* a line of a release is shorter */
+        journal.file.bytes = (1 << 20) + 1 - room;
+        assert_int_equal(journal_claim(&journal, &claim), 0);
+        struct journal_claims found = {0};
+        char text[8192];
+        const char *why;
+        size_t line;
+        assert_true(governor_rig_text(rig, "state/journal", text, sizeof text));
+        assert_int_equal(journal_read(text, strlen(text), journal.boot_id, &found, &line, &why), 0);
+        assert_int_equal(found.n, 1);
+        assert_int_equal(found.claims[0].id, claim.id);
+        journal_claims_release(&found);
+        assert_int_equal(journal_compact(&journal), 0);
+    }
+    journal_close(&journal);
+}
+
 /* Wherever it was cut, what stands before the last line that is whole is known, and the next line
  * is not glued to what was left. */
 static void every_cut_is_survived(void **state)
@@ -677,6 +702,7 @@ int main(void)
         TEST(a_thread_is_found_again),
         TEST(numbers_are_never_used_twice),
         TEST(another_boot_voids_it),
+        TEST(an_adoption_leaves_one_claim),
         TEST(every_cut_is_survived),
         TEST(checksums_are_looked_at),
         cmocka_unit_test(every_field_is_checked),

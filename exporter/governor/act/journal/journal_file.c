@@ -111,9 +111,10 @@ int journal_file_compact(struct journal_file *file)
     return err;
 }
 
-static int write_line(struct journal_file *file, struct line *line)
+/* 'behind' a line that what is open does not know of yet: then the file is not made anew. */
+static int write_line(struct journal_file *file, struct line *line, bool behind)
 {
-    int err = file->dirty || file->bytes > LONG ? journal_file_compact(file) : 0;
+    int err = !behind && (file->dirty || file->bytes > LONG) ? journal_file_compact(file) : 0;
     if (err)
         return err;
     err = append(file, file->fd, line);
@@ -125,18 +126,18 @@ int journal_file_claim(struct journal_file *file, const struct claim *claim, uin
 {
     struct line line;
     int err = instead ? journal_file_release(file, instead) : 0;
-    return err ? err : write_line(file, spell_claim(&line, claim));
+    return err ? err : write_line(file, spell_claim(&line, claim), instead != 0);
 }
 
 int journal_file_intend(struct journal_file *file, const struct intent *intent)
 {
     struct line line;
-    return write_line(file, spell_intent(&line, intent->claim, intent->from, intent->to));
+    return write_line(file, spell_intent(&line, intent->claim, intent->from, intent->to), false);
 }
 
 int journal_file_release(struct journal_file *file, uint64_t claim)
 {
     struct line line = {.len = DIGITS};
     add(&line, "{\"release\":[%" PRIu64 "]}", claim);
-    return write_line(file, &line);
+    return write_line(file, &line, false);
 }
