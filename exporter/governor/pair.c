@@ -136,7 +136,9 @@ void pair_confine_decider(const struct log *log, const struct fsroot *fs, const 
     log_info(log, "governor", "the process that decides: %s, %s, %s",
              confined & CONFINED_FILES ? "reads cgroups, /proc, /sys and the configuration's folder"
                                        : "files as given (no Landlock)",
-             tcp ? "reaches the exporter alone" : "any address of the exporter's kind",
+             exporter->socket[0] ? "reaches unix sockets alone"
+             : tcp               ? "reaches the exporter's port alone"
+                                 : "any address of the exporter's kind",
              confined & CONFINED_CALLS ? "few system calls" : "all system calls (no seccomp)");
 }
 
@@ -193,21 +195,26 @@ static const char *more_than(const struct writer_bounds *first, const struct wri
     return NULL;
 }
 
-int pair_may_change(const struct config *first, const struct config *config, char *error,
-                    size_t error_size)
+static bool reaches(const struct client_address *first, const struct client_address *other)
+{
+    return first->address.any.sa_family == other->address.any.sa_family &&
+           port_of(first) == port_of(other);
+}
+
+int pair_may_change(const struct config *first, const struct config *config, bool writes,
+                    char *error, size_t error_size)
 {
     struct writer_bounds before, after;
     const char **names = new_names(), **other_names = new_names(), *what = NULL;
     int err = names && other_names ? 0 : -ENOMEM;
     if (err) {
         snprintf(error, error_size, "out of memory");
-    } else {
+    } else if (!reaches(&first->exporter, &config->exporter)) {
+        what = "another address of the exporter";
+    } else if (writes) {
         bound(first, false, names, &before);
         bound(config, false, other_names, &after);
         what = more_than(&before, &after);
-        if (first->exporter.address.any.sa_family != config->exporter.address.any.sa_family ||
-            port_of(&first->exporter) != port_of(&config->exporter))
-            what = "another address of the exporter";
     }
     if (what) {
         snprintf(error, error_size, "%s needs a restart", what);
@@ -355,6 +362,7 @@ static int write_nothing(const struct pair *pair, const struct config *config,
     int err = governor_restore(config->state_directory, setup, &restored, error, error_size);
     if (err && err != -ENOENT)
         return err;
+    error[0] = '\0'; /* where there is no journal, nothing is wrong */
     err = let_begin(pair, &restored);
     return err ? err : result_of(obey(pair, &nowhere, "", NULL, setup->log, signals));
 }

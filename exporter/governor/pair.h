@@ -39,15 +39,15 @@ struct pair_begin {
 };
 bool pair_wait(const struct pair *pair, struct pair_begin *out);
 /* From when all is open on: gives up what deciding does not need, for good. It reads cgroups,
- * /proc, /sys and the folder of the configuration, and reaches the exporter alone. */
+ * /proc, /sys and the folder of the configuration, and reaches the exporter's port, or unix sockets,
+ * alone. */
 void pair_confine_decider(const struct log *log, const struct fsroot *fs, const char *config_file,
                           const struct client_address *exporter);
 
 /* Whether both processes, which began with the first one, may do what another configuration asks
- * for.
- * -EINVAL with the reason in error, or -ENOMEM. */
-int pair_may_change(const struct config *first, const struct config *config, char *error,
-                    size_t error_size);
+ * for; 'writes': the writer, too. -EINVAL with the reason in error, or -ENOMEM. */
+int pair_may_change(const struct config *first, const struct config *config, bool writes,
+                    char *error, size_t error_size);
 
 /* In the writer, with the configuration: until the decider has ended and all is given back. 0;
  * -EAGAIN: something could not be put back; other -errno with the message in error, "" where the

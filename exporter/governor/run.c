@@ -147,8 +147,8 @@ static void reload(struct run *run)
     char error[512] = "";
     const struct config_given given = flags_given(run->flags);
     int err = config_load(run->flags->config_file, &given, &config, error, sizeof error);
-    if (!err && is_enforcing(run))
-        err = pair_may_change(run->first, config, error, sizeof error);
+    if (!err)
+        err = pair_may_change(run->first, config, is_enforcing(run), error, sizeof error);
     if (!err)
         err = governor_reload(run->governor, config, error, sizeof error);
     run->reload_successful = err == 0;

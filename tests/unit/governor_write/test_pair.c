@@ -243,16 +243,22 @@ static void test_the_decider(void **state)
 #define QUOTA "\"threshold\":{\"classes\":[\"batch\"]}"
 #define THREADS(cpus) QUOTA ",\"nvmm_cores\":{\"classes\":[\"batch\"],\"cpus\":\"" cpus "\"}"
 
-static void expect_change(const char *before, const char *after, const char *refused)
+static void expect_change_of(bool writes, const char *before, const char *after,
+                             const char *refused)
 {
     struct config *first = governor_start_config(before), *config = governor_start_config(after);
     char error[256] = "";
-    int err = pair_may_change(first, config, error, sizeof error);
+    int err = pair_may_change(first, config, writes, error, sizeof error);
     assert_int_equal(err, refused ? -EINVAL : 0);
     if (refused && !strstr(error, refused))
         fail_msg("%s", error);
     config_free(first);
     config_free(config);
+}
+
+static void expect_change(const char *before, const char *after, const char *refused)
+{
+    expect_change_of(true, before, after, refused);
 }
 
 static void test_another_configuration(void **state)
@@ -274,6 +280,9 @@ static void test_another_configuration(void **state)
              first + 1);
     expect_change(first, elsewhere, "another address");
     expect_change(elsewhere, elsewhere, NULL);
+    /* Who observes has no writer, and a decider that is as confined. */
+    expect_change_of(false, first, elsewhere, "another address");
+    expect_change_of(false, first, CONFIG("b.service", "", QUOTA), NULL);
 }
 
 int main(void)
