@@ -145,7 +145,8 @@ class Report(unittest.TestCase):
         text = self.run_report(packed, "--report").stdout
         self.assertIn(self.report["held"][0]["sentence"] + "\n", text)
         self.assertRegex(text, r"would have taken \d\.\d cores from batch/hog-0/hog for \d+ minutes; "
-                               r"shop/cart-0/cart would have waited \d+ ns less \(\d+ to \d+\)\n")
+                               r"shop/cart-0/cart would have waited \d+ ns less \(\d+ to \d+\) "
+                               r"in \d+ minutes of them\n")
         self.assertIn("would have been held", text)
 
     def test_nobody_waits(self):

@@ -8,6 +8,8 @@
 
 /* A gap in the ticks, in which nobody knows what was. */
 static const double gap_intervals = 3.5;
+/* Of the time, for which a figure is said without how much of it that is of. */
+static const double nearly = 0.95;
 
 struct forecast {
     struct forecast_pair pairs[FORECAST_PAIRS_MAX];
@@ -202,7 +204,7 @@ void forecast_pair_brought(const struct forecast_pair *pair, struct forecast_bro
 static void say_time(struct textbuf *out, double seconds)
 {
     if (seconds < 120)
-        textbuf_printf(out, "%.0f seconds", seconds);
+        textbuf_printf(out, "%.0f second%s", seconds, lround(seconds) == 1 ? "" : "s");
     else if (seconds < 7200)
         textbuf_printf(out, "%.0f minutes", seconds / 60);
     else
@@ -223,13 +225,18 @@ void forecast_pair_say(const struct forecast_pair *pair, struct textbuf *out)
         textbuf_str(out, "; nobody waited");
     else if (isnan(brought.won))
         textbuf_printf(out,
-                       "; how much less %s would have waited is not known: that one is not "
-                       "named as a cause",
-                       pair->victim);
+                       "; how much less %s would have waited is not known: %s was never named as a "
+                       "cause while that one read memory",
+                       pair->victim, pair->container);
     else
         textbuf_printf(out, "; %s would have waited %.0f ns less (%.0f to %.0f)", pair->victim,
                        brought.won * 1e9, (brought.won - FORECAST_WIDE * brought.won_sd) * 1e9,
                        (brought.won + FORECAST_WIDE * brought.won_sd) * 1e9);
+    if (pair->victim[0] && pair->told_seconds > 0 && pair->told_seconds < nearly * pair->seconds) {
+        textbuf_str(out, " in ");
+        say_time(out, pair->told_seconds);
+        textbuf_str(out, " of them");
+    }
 }
 
 static void add_number(struct textbuf *out, const char *name, double value)

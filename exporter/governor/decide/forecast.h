@@ -65,7 +65,7 @@ void forecast_take(struct forecast *run, const struct config *config,
 const struct forecast_pair *forecast_pairs(const struct forecast *run, size_t *n);
 void forecast_pair_brought(const struct forecast_pair *pair, struct forecast_brought *out);
 /* "would have taken 2.1 cores from batch/report for 14 minutes; shop/cart-0/cart would have waited
- * 24 ns less (18 to 29)". */
+ * 24 ns less (18 to 29)"; " in 5 minutes of them" where that is known of less than all. */
 void forecast_pair_say(const struct forecast_pair *pair, struct textbuf *out);
 /* The same, and all figures, as a list of JSON. */
 void forecast_list(const struct forecast *run, struct textbuf *out);

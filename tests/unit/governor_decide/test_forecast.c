@@ -202,8 +202,9 @@ static void what_is_not_known_is_not_said(void **state)
     expect_ns(scene->containers[CART].latency_seconds, 140);
     expect_words(
         only_pair(scene),
-        "would have taken 3.0 cores from jobs/job-a/work for 1 seconds; how much less "
-        "shop/cart-0/cart would have waited is not known: that one is not named as a cause");
+        "would have taken 3.0 cores from jobs/job-a/work for 1 second; how much less "
+        "shop/cart-0/cart would have waited is not known: jobs/job-a/work was never named as a "
+        "cause while that one read memory");
     scene->containers[JOB].cpus = NAN;
     next(scene, 1);
     forecast_pair_brought(only_pair(scene), &brought);
@@ -227,6 +228,9 @@ static void what_does_not_count(void **state)
     next(scene, 1);
     assert_float_equal(only_pair(scene)->seconds, 2, 0);
     assert_float_equal(only_pair(scene)->told_seconds, 1, 0);
+    expect_words(only_pair(scene),
+                 "would have taken 3.0 cores from jobs/job-a/work for 2 seconds; shop/cart-0/cart "
+                 "would have waited 30 ns less (24 to 36) in 1 second of them");
     scene->latency_ns = 120;
     next(scene, 1);
     expect_ns(scene->containers[CART].latency_seconds, 100);
