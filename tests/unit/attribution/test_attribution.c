@@ -63,7 +63,7 @@ static bool headline_says(const struct rig *rig, const char *words)
 
 /* Nothing while it learns; then whenever it hurts, and nobody else. The counter is first seen at 0.
  */
-static void a_hog_is_named_and_nobody_else(void **state)
+TEST_WITH(a_hog_is_named_and_nobody_else, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     three_containers(rig);
@@ -101,7 +101,7 @@ static void a_hog_is_named_and_nobody_else(void **state)
 
 /* For the API, of everybody: whether suspected or not, under the present name, and no longer when
  * it could not be read. */
-static void the_cpus_that_each_uses(void **state)
+TEST_WITH(the_cpus_that_each_uses, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     struct container *steady = interference_container(rig, "steady");
@@ -124,7 +124,7 @@ static void the_cpus_that_each_uses(void **state)
     assert_true(isnan(rig_value(rig, "cpus_used", "container=\"renamed\"")));
 }
 
-static void the_excess_adds_up(void **state)
+TEST_WITH(the_excess_adds_up, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     three_containers(rig);
@@ -147,7 +147,7 @@ static void the_excess_adds_up(void **state)
 }
 
 /* What is calm is not known from a few readings: no excess, in words and numbers. */
-static void while_it_learns_there_is_no_excess(void **state)
+TEST_WITH(while_it_learns_there_is_no_excess, interference_setup, rig_teardown)
 {
     static const char *const unknown[] = {"calm_ns", "excess_ns"};
     struct rig *rig = *state;
@@ -169,7 +169,7 @@ static void while_it_learns_there_is_no_excess(void **state)
 }
 
 /* Everything that is said stays as it was, for a minute; then what is said of the present goes. */
-static void a_tick_without_a_reading_changes_nothing(void **state)
+TEST_WITH(a_tick_without_a_reading_changes_nothing, interference_setup, rig_teardown)
 {
     static const char *const gauges[] = {EXCESS, CANDIDATES, CAUSED,
                                          "interference_memory_attribution_noise_ratio",
@@ -217,7 +217,7 @@ static bool headline_says_host(struct rig *rig)
 }
 
 /* Processes outside of all containers are no container's fault. */
-static void the_host_is_not_a_container(void **state)
+TEST_WITH(the_host_is_not_a_container, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     three_containers(rig);
@@ -240,7 +240,7 @@ static void the_host_is_not_a_container(void **state)
 }
 
 /* What is outside of the machine has no activity here: unknown. */
-static void an_outside_neighbour_is_unknown(void **state)
+TEST_WITH(an_outside_neighbour_is_unknown, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     three_containers(rig);
@@ -259,7 +259,7 @@ static void an_outside_neighbour_is_unknown(void **state)
     }
 }
 
-static void those_that_switch_together_are_a_group(void **state)
+TEST_WITH(those_that_switch_together_are_a_group, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     interference_container(rig, "left");
@@ -285,7 +285,7 @@ static void those_that_switch_together_are_a_group(void **state)
 }
 
 /* They took turns with the probe: whatever coincides is no interference. */
-static void the_probes_own_cpu_does_not_count(void **state)
+TEST_WITH(the_probes_own_cpu_does_not_count, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     interference_container(rig, "hog");
@@ -307,7 +307,7 @@ static void the_probes_own_cpu_does_not_count(void **state)
 }
 
 /* The kernel counts the inner one's time as the outer one's, too. */
-static void of_nested_containers_each_counts_for_itself(void **state)
+TEST_WITH(of_nested_containers_each_counts_for_itself, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     interference_container(rig, "pod/inner");
@@ -333,7 +333,7 @@ static void of_nested_containers_each_counts_for_itself(void **state)
 
 /* Always on since before the exporter was started: its latency is the calm one, and nobody says
  * that there is no cause. */
-static void a_hog_that_never_stops_is_not_seen(void **state)
+TEST_WITH(a_hog_that_never_stops_is_not_seen, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     three_containers(rig);
@@ -349,7 +349,7 @@ static void a_hog_that_never_stops_is_not_seen(void **state)
 }
 
 /* The one in between goes: the innermost is then directly inside of the outermost. */
-static void nesting_follows_who_goes(void **state)
+TEST_WITH(nesting_follows_who_goes, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     interference_container(rig, "pod");
@@ -367,7 +367,7 @@ static void nesting_follows_who_goes(void **state)
 }
 
 /* Three seconds in one tick: one CPU is still one CPU. */
-static void missed_ticks_do_not_look_busy(void **state)
+TEST_WITH(missed_ticks_do_not_look_busy, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     interference_container(rig, "steady");
@@ -381,7 +381,7 @@ static void missed_ticks_do_not_look_busy(void **state)
 }
 
 /* Its next window reaches back; meanwhile it is not taken for idle, nor for the host. */
-static void an_activity_that_is_not_read_is_absent(void **state)
+TEST_WITH(an_activity_that_is_not_read_is_absent, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     interference_container(rig, "steady");
@@ -399,7 +399,7 @@ static void an_activity_that_is_not_read_is_absent(void **state)
 }
 
 /* Its counter must not be where the host's part is, nor where its own was when it was read. */
-static void descriptors_that_are_called_in(void **state)
+TEST_WITH(descriptors_that_are_called_in, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     three_containers(rig);
@@ -419,7 +419,7 @@ static void descriptors_that_are_called_in(void **state)
 }
 
 /* Of files nothing is left to be read then. */
-static void a_cgroup_that_is_gone_is_no_error(void **state)
+TEST_WITH(a_cgroup_that_is_gone_is_no_error, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     three_containers(rig);
@@ -432,7 +432,7 @@ static void a_cgroup_that_is_gone_is_no_error(void **state)
 }
 
 /* The counter goes on under the new name, and lingers; the gauges end with the container. */
-static void names_change_and_containers_end(void **state)
+TEST_WITH(names_change_and_containers_end, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     three_containers(rig);
@@ -457,7 +457,7 @@ static void names_change_and_containers_end(void **state)
     assert_int_equal(rig_series(rig, "container="), 0);
 }
 
-static void a_container_without_names_has_no_series(void **state)
+TEST_WITH(a_container_without_names_has_no_series, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     interference_clocks(rig, "hog");
@@ -477,7 +477,7 @@ static void a_container_without_names_has_no_series(void **state)
 }
 
 /* Its first reading makes the domain; the hog hurts that node only. */
-static void every_node_has_a_fit_of_its_own(void **state)
+TEST_WITH(every_node_has_a_fit_of_its_own, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig->facts.machine.numa_nodes = 2;
@@ -495,7 +495,7 @@ static void every_node_has_a_fit_of_its_own(void **state)
     assert_true(rig_value(rig, READINGS, "numa_node=\"1\"") == 199);
 }
 
-static void the_page_says_what_the_metrics_say(void **state)
+TEST_WITH(the_page_says_what_the_metrics_say, interference_setup, rig_teardown)
 {
     static const char *const parts[] = {"named", "group", "host", "unknown"};
     struct rig *rig = *state;
@@ -544,7 +544,7 @@ static const char *why_suspected(const json_t *domain, const char *name)
 
 /* The one is never idle and rises by 55 % while memory is 30 % slower; the other, at other times,
  * by no more than those 30 %, as who waits does. */
-static void who_may_only_be_waiting_is_listed_as_such(void **state)
+TEST_WITH(who_may_only_be_waiting_is_listed_as_such, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     interference_container(rig, "grower");
@@ -566,7 +566,7 @@ static void who_may_only_be_waiting_is_listed_as_such(void **state)
     assert_int_equal(rig_series(rig, "container=\"waiter\""), 0);
 }
 
-static void the_headline_names_who_is_named(void **state)
+TEST_WITH(the_headline_names_who_is_named, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     three_containers(rig);
@@ -587,7 +587,7 @@ static void the_headline_names_who_is_named(void **state)
     assert_true(ever);
 }
 
-static void a_page_without_the_collector(void **state)
+TEST_WITH(a_page_without_the_collector, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     struct textbuf text;
@@ -600,7 +600,7 @@ static void a_page_without_the_collector(void **state)
     textbuf_release(&text);
 }
 
-static void a_tick_allocates_nothing(void **state)
+TEST_WITH(a_tick_allocates_nothing, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     if (!malloc_count_works())
@@ -628,7 +628,7 @@ static void a_tick_allocates_nothing(void **state)
     assert_false(isnan(rig_value(rig, CAUSED_TOTAL, "hog")));
 }
 
-static void without_a_probe_it_says_so(void **state)
+TEST_WITH(without_a_probe_it_says_so, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     struct verdict why = {0};
@@ -693,7 +693,7 @@ static void run_ticks(struct rig *rig, unsigned n)
 }
 
 /* One that is wrong, or gone, is told once and changes nothing; every ten minutes it is read. */
-static void the_file_about_other_nodes(void **state)
+TEST_WITH(the_file_about_other_nodes, setup_others, teardown_others)
 {
     struct rig *rig = *state;
     FILE *log = tmpfile();
@@ -716,38 +716,4 @@ static void the_file_about_other_nodes(void **state)
     assert_false(isnan(rig_value(rig, CAUSED_TOTAL, ""))); /* the hog is named by what is seen */
     rig->log.fd = -1;
     fclose(log);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, interference_setup, rig_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(the_cpus_that_each_uses),
-        TEST(a_hog_is_named_and_nobody_else),
-        TEST(the_excess_adds_up),
-        TEST(while_it_learns_there_is_no_excess),
-        TEST(a_tick_without_a_reading_changes_nothing),
-        TEST(the_host_is_not_a_container),
-        TEST(an_outside_neighbour_is_unknown),
-        TEST(those_that_switch_together_are_a_group),
-        TEST(a_hog_that_never_stops_is_not_seen),
-        TEST(the_probes_own_cpu_does_not_count),
-        TEST(of_nested_containers_each_counts_for_itself),
-        TEST(nesting_follows_who_goes),
-        TEST(missed_ticks_do_not_look_busy),
-        TEST(an_activity_that_is_not_read_is_absent),
-        TEST(descriptors_that_are_called_in),
-        TEST(a_cgroup_that_is_gone_is_no_error),
-        TEST(names_change_and_containers_end),
-        TEST(a_container_without_names_has_no_series),
-        TEST(every_node_has_a_fit_of_its_own),
-        TEST(the_page_says_what_the_metrics_say),
-        TEST(who_may_only_be_waiting_is_listed_as_such),
-        TEST(the_headline_names_who_is_named),
-        TEST(a_page_without_the_collector),
-        TEST(a_tick_allocates_nothing),
-        TEST(without_a_probe_it_says_so),
-        cmocka_unit_test_setup_teardown(the_file_about_other_nodes, setup_others, teardown_others),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

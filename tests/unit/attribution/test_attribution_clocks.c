@@ -40,7 +40,7 @@ static void only_the_clocks_of(struct rig *rig, size_t counted)
     assert_true(rig_value(rig, CANDIDATES, "") == 1);
 }
 
-static void the_clocks_of_the_core_group_do(void **state)
+TEST_WITH(the_clocks_of_the_core_group_do, interference_setup, rig_teardown)
 {
     only_the_clocks_of(*state, 0);
 }
@@ -50,7 +50,7 @@ static int setup_without_core(void **state)
     return interference_setup_with(state, NULL, 1u << GROUP_CORE);
 }
 
-static void the_clocks_of_the_fills_do(void **state)
+TEST_WITH(the_clocks_of_the_fills_do, setup_without_core, rig_teardown)
 {
     only_the_clocks_of(*state, 1);
 }
@@ -62,44 +62,29 @@ static int setup_without_fills(void **state)
                                        1u << GROUP_MISSES);
 }
 
-static void the_clocks_of_any_cpu_do(void **state)
+TEST_WITH(the_clocks_of_any_cpu_do, setup_without_fills, rig_teardown)
 {
     only_the_clocks_of(*state, 2);
 }
 
 /* A check may load a program into the kernel, which none is to read. */
-static void the_basic_group_is_asked_for_where_it_is_needed(void **state)
+TEST_WITH(the_basic_group_is_asked_for_where_it_is_needed, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     assert_int_equal(rig->fake.ledger.checks >> GROUP_CORE & 1, 1);
     assert_int_equal(rig->fake.ledger.checks >> GROUP_CPI & 1, 0);
 }
 
-static void it_is_where_no_other_is_counted(void **state)
+TEST_WITH(it_is_where_no_other_is_counted, setup_without_fills, rig_teardown)
 {
     struct rig *rig = *state;
     assert_int_equal(rig->fake.ledger.checks >> GROUP_CPI & 1, 1);
 }
 
 /* Which of them were counted shows only as it plays. */
-static void of_a_recording_all_clocks_do(void **state)
+TEST_WITH(of_a_recording_all_clocks_do, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     run_by_pmus(rig);
     assert_true(rig_value(rig, CANDIDATES, "") == 3);
-}
-
-int main(void)
-{
-#define TEST_WITH(name, setup) cmocka_unit_test_setup_teardown(name, setup, rig_teardown)
-#define TEST(name) TEST_WITH(name, interference_setup)
-    const struct CMUnitTest tests[] = {
-        TEST(the_clocks_of_the_core_group_do),
-        TEST_WITH(the_clocks_of_the_fills_do, setup_without_core),
-        TEST_WITH(the_clocks_of_any_cpu_do, setup_without_fills),
-        TEST(the_basic_group_is_asked_for_where_it_is_needed),
-        TEST_WITH(it_is_where_no_other_is_counted, setup_without_fills),
-        TEST(of_a_recording_all_clocks_do),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,7 +72,7 @@ static bool by_traffic(struct rig *rig)
 }
 
 /* A hog that stores, or is prefetched, whatever: it moves lines while it is on, and spins else. */
-static void a_hog_that_never_sleeps(void **state)
+TEST_WITH(a_hog_that_never_sleeps, interference_setup_with_groups, rig_teardown)
 {
     struct rig *rig = *state;
     make(rig, "hog");
@@ -97,7 +97,7 @@ static void a_hog_that_never_sleeps(void **state)
 
 /* Who always uses a whole CPU, and streams in step with an innocent, or nearly so: by CPU time the
  * two are a group (test_attribution_onsets). */
-static void who_would_frame_another(void **state)
+TEST_WITH(who_would_frame_another, interference_setup_with_groups, rig_teardown)
 {
     static const struct {
         unsigned on, off, shift;
@@ -134,7 +134,7 @@ static void who_would_frame_another(void **state)
 }
 
 /* Two containers of a pod, one group: what it moved is shared out by CPU time. */
-static void a_pod_with_one_group(void **state)
+TEST_WITH(a_pod_with_one_group, interference_setup_with_groups, rig_teardown)
 {
     struct rig *rig = *state;
     static const char *const names[] = {"worker", "sidecar"};
@@ -172,7 +172,7 @@ static void a_pod_with_one_group(void **state)
 }
 
 /* What the containers do not move somebody else does, who is not monitored. */
-static void the_host(void **state)
+TEST_WITH(the_host, interference_setup_with_groups, rig_teardown)
 {
     struct rig *rig = *state;
     make(rig, "calm");
@@ -193,7 +193,7 @@ static void the_host(void **state)
 }
 
 /* By CPU time as long as most of it is in no group; back to it when groups are gone. */
-static void groups_come_and_go(void **state)
+TEST_WITH(groups_come_and_go, interference_setup_with_groups, rig_teardown)
 {
     struct rig *rig = *state;
     make(rig, "a");
@@ -250,7 +250,7 @@ static struct state *saved(struct rig *rig)
 
 /* Groups of some, not of most: after a restart it is by CPU time again before long, and knows what
  * it knew by CPU time. */
-static void a_restart_where_few_have_groups(void **state)
+TEST_WITH(a_restart_where_few_have_groups, interference_setup_with_groups, rig_teardown)
 {
     struct rig *before = *state;
     verdict_set(&before->fake.check, REASON_OK, "groups of 1 pod");
@@ -291,17 +291,4 @@ static void a_restart_where_few_have_groups(void **state)
     assert_true(is_named(&after, "container=\"hog\""));
     rig_release(&after);
     state_free(kept);
-}
-
-#define TEST(name)                                                                                 \
-    cmocka_unit_test_setup_teardown(name, interference_setup_with_groups, rig_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_hog_that_never_sleeps), TEST(who_would_frame_another),
-        TEST(a_pod_with_one_group),    TEST(the_host),
-        TEST(groups_come_and_go),      TEST(a_restart_where_few_have_groups),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

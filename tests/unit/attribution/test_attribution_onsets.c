@@ -55,7 +55,7 @@ static double caused(struct rig *rig, const char *label)
     return rig_value(rig, CAUSED, label);
 }
 
-static void kept_for_hours(void **state)
+TEST_WITH(kept_for_hours, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     interference_container(rig, "bystander");
@@ -77,7 +77,7 @@ static void kept_for_hours(void **state)
 }
 
 /* Two replicas of a job share what they cause; a run of it in a new pod is known at once. */
-static void a_workload_is_known_in_every_pod(void **state)
+TEST_WITH(a_workload_is_known_in_every_pod, interference_setup, rig_teardown)
 {
     static const char *const both[] = {"one", "two", NULL}, *const third[] = {"three", NULL};
     struct rig *rig = *state;
@@ -116,7 +116,7 @@ static struct state *saved(struct rig *rig)
 }
 
 /* Restarted beside a hog that goes on: named in the first readings, against the calm of before. */
-static void across_a_restart(void **state)
+TEST_WITH(across_a_restart, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     interference_container(rig, "bystander");
@@ -145,7 +145,7 @@ static void across_a_restart(void **state)
 }
 
 /* At night everything is quicker, and what is calm is lower. */
-static void kept_through_a_night(void **state)
+TEST_WITH(kept_through_a_night, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     interference_container(rig, "bystander");
@@ -163,7 +163,7 @@ static void kept_through_a_night(void **state)
 }
 
 /* Who starts on an idle node has the usual load for an excess, for an hour and no longer. */
-static void what_comes_after_a_boot_becomes_calm(void **state)
+TEST_WITH(what_comes_after_a_boot_becomes_calm, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     interference_container(rig, "bystander");
@@ -175,7 +175,7 @@ static void what_comes_after_a_boot_becomes_calm(void **state)
 }
 
 /* What the hog's descriptors are taken for is counters. It goes on, unread, and is opened again. */
-static void whose_descriptors_are_called_in_has_not_ended(void **state)
+TEST_WITH(whose_descriptors_are_called_in_has_not_ended, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     interference_container(rig, "bystander");
@@ -215,7 +215,7 @@ static const char *group_kind(struct rig *rig, size_t *members, double *named)
 }
 
 /* It goes on and off with who is innocent, and its CPU time does not show it. */
-static void who_uses_whole_cpus_may_be_the_one(void **state)
+TEST_WITH(who_uses_whole_cpus_may_be_the_one, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     interference_container(rig, "innocent");
@@ -265,17 +265,17 @@ static unsigned named_beside(struct rig *rig, double reads_off, double reads_on)
 }
 
 /* Where its reads are counted and stay the same, it is not the one. */
-static void whose_reads_stay_the_same_is_cleared(void **state)
+TEST_WITH(whose_reads_stay_the_same_is_cleared, interference_setup, rig_teardown)
 {
     assert_true(named_beside(*state, 1e6, 0.9e6) > 100);
 }
 
-static void whose_reads_follow_is_not(void **state)
+TEST_WITH(whose_reads_follow_is_not, interference_setup, rig_teardown)
 {
     assert_int_equal(named_beside(*state, 1e5, 3e6), 0);
 }
 
-static void so_may_processes_of_the_host(void **state)
+TEST_WITH(so_may_processes_of_the_host, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     interference_container(rig, "innocent");
@@ -292,22 +292,4 @@ static void so_may_processes_of_the_host(void **state)
         assert_true(named == 0);
     }
     assert_true(grouped > 100);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, interference_setup, rig_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(kept_for_hours),
-        TEST(a_workload_is_known_in_every_pod),
-        TEST(across_a_restart),
-        TEST(kept_through_a_night),
-        TEST(what_comes_after_a_boot_becomes_calm),
-        TEST(whose_descriptors_are_called_in_has_not_ended),
-        TEST(who_uses_whole_cpus_may_be_the_one),
-        TEST(whose_reads_stay_the_same_is_cleared),
-        TEST(whose_reads_follow_is_not),
-        TEST(so_may_processes_of_the_host),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

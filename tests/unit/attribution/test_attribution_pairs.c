@@ -119,7 +119,7 @@ static void expect_why(struct rig *rig, const char *words)
 /* ---- tests ---- */
 
 /* By chance the slope can be significant after a few readings. */
-static void nothing_while_learning(void **state)
+TEST_WITH(nothing_while_learning, setup, teardown)
 {
     struct rig *rig = *state;
     waits_containers(rig);
@@ -135,7 +135,7 @@ static void nothing_while_learning(void **state)
 }
 
 /* ATTRIBUTION.md section 6: weights 6, 3, 1; 1, 2, 4 million reads; 0, 30, 50 ns. */
-static void the_worked_numbers(void **state)
+TEST_WITH(the_worked_numbers, setup, teardown)
 {
     struct rig *rig = *state;
     static const double want[] = {0.1847619, 0.0666667, 0.0085714};
@@ -153,7 +153,7 @@ static void the_worked_numbers(void **state)
     near(sum(rig), 0.52, 1e-12);
 }
 
-static void the_page_has_the_pairs_and_they_add_up(void **state)
+TEST_WITH(the_page_has_the_pairs_and_they_add_up, setup, teardown)
 {
     struct rig *rig = *state;
     learn(rig);
@@ -177,7 +177,7 @@ static void the_page_has_the_pairs_and_they_add_up(void **state)
 }
 
 /* Nothing is said before, and then from 0 on. */
-static void nothing_before_the_slope_is_known(void **state)
+TEST_WITH(nothing_before_the_slope_is_known, setup, teardown)
 {
     struct rig *rig = *state;
     waits_containers(rig);
@@ -196,7 +196,7 @@ static void nothing_before_the_slope_is_known(void **state)
     assert_true(before == 0);
 }
 
-static void without_core_latency_nothing_is_said(void **state)
+TEST_WITH(without_core_latency_nothing_is_said, setup, teardown)
 {
     struct rig *rig = *state;
     learn(rig);
@@ -213,7 +213,7 @@ static void without_core_latency_nothing_is_said(void **state)
     near(sum(rig), 0.26, 1e-12);
 }
 
-static void by_cpu_time_nothing_is_said(void **state)
+TEST_WITH(by_cpu_time_nothing_is_said, plain_setup, teardown)
 {
     struct rig *rig = *state;
     waits_container(rig, "one");
@@ -226,7 +226,7 @@ static void by_cpu_time_nothing_is_said(void **state)
 }
 
 /* Somebody's traffic is not counted: his part would be laid on the others. */
-static void while_somebody_is_not_counted_nothing_is_said(void **state)
+TEST_WITH(while_somebody_is_not_counted_nothing_is_said, setup, teardown)
 {
     struct rig *rig = *state;
     learn(rig);
@@ -243,7 +243,7 @@ static void while_somebody_is_not_counted_nothing_is_said(void **state)
     assert_true(sum(rig) == 0);
 }
 
-static void who_has_no_baseline_is_no_victim(void **state)
+TEST_WITH(who_has_no_baseline_is_no_victim, setup, teardown)
 {
     struct rig *rig = *state;
     learn(rig);
@@ -266,7 +266,7 @@ static void who_has_no_baseline_is_no_victim(void **state)
 }
 
 /* Its own traffic is all there is, or nearly: what it waits is its own doing. */
-static void who_is_alone_waits_for_himself(void **state)
+TEST_WITH(who_is_alone_waits_for_himself, setup, teardown)
 {
     struct rig *rig = *state;
     learn(rig);
@@ -288,7 +288,7 @@ static void who_is_alone_waits_for_himself(void **state)
 }
 
 /* As much traffic as two others, and the latency does not follow it. */
-static void who_does_not_hurt_is_charged_less(void **state)
+TEST_WITH(who_does_not_hurt_is_charged_less, setup, teardown)
 {
     struct rig *rig = *state;
     waits_container(rig, "harmless");
@@ -305,7 +305,7 @@ static void who_does_not_hurt_is_charged_less(void **state)
 }
 
 /* Nothing is known of it but how much it does. */
-static void who_has_just_come_is_charged_by_the_slope_of_all(void **state)
+TEST_WITH(who_has_just_come_is_charged_by_the_slope_of_all, setup, teardown)
 {
     struct rig *rig = *state;
     learn(rig);
@@ -323,7 +323,7 @@ static void who_has_just_come_is_charged_by_the_slope_of_all(void **state)
 }
 
 /* A little that was not read is taken at its mean; without much nothing is said. */
-static void traffic_that_was_not_read(void **state)
+TEST_WITH(traffic_that_was_not_read, setup, teardown)
 {
     struct rig *rig = *state;
     learn(rig);
@@ -339,7 +339,7 @@ static void traffic_that_was_not_read(void **state)
 }
 
 /* The counters of a victim were another group's: core_latency has no window of it. */
-static void a_victim_without_a_window_is_left_out(void **state)
+TEST_WITH(a_victim_without_a_window_is_left_out, setup, teardown)
 {
     struct rig *rig = *state;
     learn(rig);
@@ -350,7 +350,7 @@ static void a_victim_without_a_window_is_left_out(void **state)
 }
 
 /* Without a reading of the probe shares are known all the same. */
-static void without_a_probe_reading(void **state)
+TEST_WITH(without_a_probe_reading, setup, teardown)
 {
     struct rig *rig = *state;
     learn(rig);
@@ -362,7 +362,7 @@ static void without_a_probe_reading(void **state)
     near(waits_counter(rig, "one"), 0.1847619, 1e-5);
 }
 
-static void an_ended_container(void **state)
+TEST_WITH(an_ended_container, setup, teardown)
 {
     struct rig *rig = *state;
     learn(rig);
@@ -382,7 +382,7 @@ static void an_ended_container(void **state)
     assert_true(isnan(waits_counter(rig, "one")));
 }
 
-static void new_names_keep_the_counter(void **state)
+TEST_WITH(new_names_keep_the_counter, setup, teardown)
 {
     struct rig *rig = *state;
     learn(rig);
@@ -394,7 +394,7 @@ static void new_names_keep_the_counter(void **state)
 }
 
 /* Most of its reads are the inner one's, which is a victim itself. */
-static void who_has_others_inside_is_no_victim(void **state)
+TEST_WITH(who_has_others_inside_is_no_victim, setup, teardown)
 {
     struct rig *rig = *state;
     learn(rig);
@@ -404,7 +404,7 @@ static void who_has_others_inside_is_no_victim(void **state)
 }
 
 /* Each node for itself: reads and traffic count where they are. */
-static void two_nodes(void **state)
+TEST_WITH(two_nodes, setup, teardown)
 {
     struct rig *rig = *state;
     rig->facts.machine.numa_nodes = 2;
@@ -444,7 +444,7 @@ static void two_nodes(void **state)
 }
 
 /* After an idle night the slope must be learned again; until then the counters stand. */
-static void an_idle_night(void **state)
+TEST_WITH(an_idle_night, setup, teardown)
 {
     struct rig *rig = *state;
     learn(rig);
@@ -465,7 +465,7 @@ static void an_idle_night(void **state)
     near(sum(rig), 0.52, 1e-12);
 }
 
-static void a_tick_allocates_nothing(void **state)
+TEST_WITH(a_tick_allocates_nothing, setup, teardown)
 {
     struct rig *rig = *state;
     if (!malloc_count_works())
@@ -483,32 +483,4 @@ static void a_tick_allocates_nothing(void **state)
         allocated += waits_allocates(rig);
     }
     assert_int_equal(allocated, 0);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(the_worked_numbers),
-        TEST(the_page_has_the_pairs_and_they_add_up),
-        TEST(nothing_while_learning),
-        TEST(nothing_before_the_slope_is_known),
-        TEST(without_core_latency_nothing_is_said),
-        cmocka_unit_test_setup_teardown(by_cpu_time_nothing_is_said, plain_setup, teardown),
-        TEST(while_somebody_is_not_counted_nothing_is_said),
-        TEST(who_has_no_baseline_is_no_victim),
-        TEST(who_is_alone_waits_for_himself),
-        TEST(who_does_not_hurt_is_charged_less),
-        TEST(who_has_just_come_is_charged_by_the_slope_of_all),
-        TEST(traffic_that_was_not_read),
-        TEST(a_victim_without_a_window_is_left_out),
-        TEST(without_a_probe_reading),
-        TEST(an_ended_container),
-        TEST(new_names_keep_the_counter),
-        TEST(who_has_others_inside_is_no_victim),
-        TEST(two_nodes),
-        TEST(an_idle_night),
-        TEST(a_tick_allocates_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void each_for_itself_and_the_rest_is_the_hosts(void **state)
+TEST_WITH(each_for_itself_and_the_rest_is_the_hosts, setup, teardown)
 {
     struct world *w = *state;
     rates_share(&w->in, &w->lanes);
@@ -63,7 +63,7 @@ static void each_for_itself_and_the_rest_is_the_hosts(void **state)
 }
 
 /* The readings are not of one instant. */
-static void nothing_is_below_zero(void **state)
+TEST_WITH(nothing_is_below_zero, setup, teardown)
 {
     struct world *w = *state;
     w->lane[1].usage.on[0] = 1.25;
@@ -75,7 +75,7 @@ static void nothing_is_below_zero(void **state)
 }
 
 /* Its own part, and its parent's, are not known; that of what it lies further in is. */
-static void what_is_not_read(void **state)
+TEST_WITH(what_is_not_read, setup, teardown)
 {
     struct world *w = *state;
     w->lane[2].read = false;
@@ -91,7 +91,7 @@ static void what_is_not_read(void **state)
 }
 
 /* /d does little: what it did last is taken from the machine's, up to a tenth of that. */
-static void who_is_not_read_for_a_tick_is_taken_to_go_on(void **state)
+TEST_WITH(who_is_not_read_for_a_tick_is_taken_to_go_on, setup, teardown)
 {
     struct world *w = *state;
     w->lane[3].read = false;
@@ -108,7 +108,7 @@ static void who_is_not_read_for_a_tick_is_taken_to_go_on(void **state)
 }
 
 /* It is a part of what it lies in, or of the host. */
-static void who_cannot_be_counted(void **state)
+TEST_WITH(who_cannot_be_counted, setup, teardown)
 {
     struct world *w = *state;
     w->lane[1].clock[0].handle = w->lane[3].clock[0].handle = 0;
@@ -121,7 +121,7 @@ static void who_cannot_be_counted(void **state)
 }
 
 /* Sums over all CPUs are taken from sums over all CPUs. */
-static void without_cpus_only_sums_can_be_compared(void **state)
+TEST_WITH(without_cpus_only_sums_can_be_compared, setup, teardown)
 {
     struct world *w = *state;
     w->lane[3].usage.placed = false;
@@ -130,7 +130,7 @@ static void without_cpus_only_sums_can_be_compared(void **state)
 }
 
 /* CPUs 0 to 2 are node 0's, its probe is on CPU 0; 3 is node 1's. */
-static void how_busy_the_nodes_cpus_are(void **state)
+TEST_WITH(how_busy_the_nodes_cpus_are, setup, teardown)
 {
     struct world *w = *state;
     struct machine machine = {.numa_nodes = 2, .cpus = 4};
@@ -156,7 +156,7 @@ static void how_busy_the_nodes_cpus_are(void **state)
 }
 
 /* In any order of coming, and when one in between goes. */
-static void the_innermost_container_around_is_the_parent(void **state)
+TEST_WITH(the_innermost_container_around_is_the_parent, setup, teardown)
 {
     static const char *const paths[LANES] = {"/a", "/a/b", "/a/b/c", "/ab"};
     static const int order[][LANES] = {{0, 1, 2, 3}, {2, 0, 1, 3}, {3, 2, 1, 0}, {2, 1, 0, 3}};
@@ -207,7 +207,7 @@ static void put(struct rows *rows, size_t i, int cpu, uint64_t ns)
 }
 
 /* CPU 0 is the probe's of node 0; of what has no CPU nothing can be left out. */
-static void a_window_by_cpu_or_as_a_sum(void **state)
+TEST(a_window_by_cpu_or_as_a_sum)
 {
     (void)state;
     struct machine machine = {.numa_nodes = 1};
@@ -227,21 +227,4 @@ static void a_window_by_cpu_or_as_a_sum(void **state)
     assert_true(!activity.placed && activity.all == 1 && activity.on[0] == 1);
     put(&after, 0, -1, 999999999);
     assert_false(activity_of_window(&window, &nodes, 2, &activity));
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(each_for_itself_and_the_rest_is_the_hosts),
-        TEST(nothing_is_below_zero),
-        TEST(what_is_not_read),
-        TEST(who_is_not_read_for_a_tick_is_taken_to_go_on),
-        TEST(who_cannot_be_counted),
-        TEST(without_cpus_only_sums_can_be_compared),
-        TEST(how_busy_the_nodes_cpus_are),
-        TEST(the_innermost_container_around_is_the_parent),
-        cmocka_unit_test(a_window_by_cpu_or_as_a_sum),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

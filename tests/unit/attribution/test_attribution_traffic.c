@@ -80,7 +80,7 @@ static double lines(struct world *w, double seconds)
 }
 
 /* Two seconds: 1000 misses are 500 lines a second; RFOs count as far as they can have missed. */
-static void stores_count_twice_if_they_miss(void **state)
+TEST_WITH(stores_count_twice_if_they_miss, world_setup, world_teardown)
 {
     struct world *w = *state;
     count(w, 1, 1000, 400);
@@ -95,7 +95,7 @@ static void stores_count_twice_if_they_miss(void **state)
     assert_true(lines(w, 1) == 900);
 }
 
-static void each_cpu_is_scaled_by_its_own_clocks(void **state)
+TEST_WITH(each_cpu_is_scaled_by_its_own_clocks, world_setup, world_teardown)
 {
     struct world *w = *state;
     count(w, 1, 1000, 0);
@@ -107,7 +107,7 @@ static void each_cpu_is_scaled_by_its_own_clocks(void **state)
 }
 
 /* A hundredth of a CPU that was not counted is no loss, nor is a tenth of all. */
-static void starved_traffic_is_not_known(void **state)
+TEST_WITH(starved_traffic_is_not_known, world_setup, world_teardown)
 {
     struct world *w = *state;
     struct activity out;
@@ -205,7 +205,7 @@ static void until_named(struct rig *rig)
 }
 
 /* And its CPU time says nothing, nor do the RFOs of the one that only hits. */
-static void a_prefetched_stream_is_named(void **state)
+TEST_WITH(a_prefetched_stream_is_named, traffic_setup, rig_teardown)
 {
     struct rig *rig = *state;
     three_containers(rig);
@@ -232,7 +232,7 @@ static void a_prefetched_stream_is_named(void **state)
 
 /* In step with one who is innocent, and always using a whole CPU: by CPU time a group of the two
  * (test_attribution_onsets). */
-static void who_would_frame_another_is_named(void **state)
+TEST_WITH(who_would_frame_another_is_named, traffic_setup, rig_teardown)
 {
     struct rig *rig = *state;
     const char *const names[] = {"spinner", "innocent"};
@@ -253,7 +253,7 @@ static void who_would_frame_another_is_named(void **state)
 }
 
 /* It never stops, and has a quarter more at times: by CPU time that might be waiting. */
-static void traffic_that_grows_a_little_is_no_waiting(void **state)
+TEST_WITH(traffic_that_grows_a_little_is_no_waiting, traffic_setup, rig_teardown)
 {
     struct rig *rig = *state;
     interference_container(rig, "stream");
@@ -269,7 +269,7 @@ static void traffic_that_grows_a_little_is_no_waiting(void **state)
     assert_true(named > hurting * 8 / 10);
 }
 
-static void by_cpu_time_it_is_not(void **state)
+TEST_WITH(by_cpu_time_it_is_not, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     three_containers(rig);
@@ -286,7 +286,7 @@ static const struct attribution_node *node_of(const struct rig *rig)
 }
 
 /* Nothing is expected before the slope of all traffic is significant. */
-static void all_traffic_says_what_to_expect_of_each(void **state)
+TEST_WITH(all_traffic_says_what_to_expect_of_each, traffic_setup, rig_teardown)
 {
     struct rig *rig = *state;
     three_containers(rig);
@@ -309,7 +309,7 @@ static void all_traffic_says_what_to_expect_of_each(void **state)
 }
 
 /* The total is known without him who has little of it, and not without the hog. */
-static void the_total_without_somebody(void **state)
+TEST_WITH(the_total_without_somebody, traffic_setup, rig_teardown)
 {
     struct rig *rig = *state;
     three_containers(rig);
@@ -328,7 +328,7 @@ static void the_total_without_somebody(void **state)
 }
 
 /* One group a container, and none of the others; without the flag, none. */
-static void only_what_is_asked_for_is_opened(void **state)
+TEST_WITH(only_what_is_asked_for_is_opened, traffic_setup, rig_teardown)
 {
     struct rig *rig = *state;
     three_containers(rig);
@@ -337,7 +337,7 @@ static void only_what_is_asked_for_is_opened(void **state)
     assert_int_equal(groups_open(rig, false), 0);
 }
 
-static void without_the_flag_nothing_is_opened(void **state)
+TEST_WITH(without_the_flag_nothing_is_opened, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     three_containers(rig);
@@ -347,7 +347,7 @@ static void without_the_flag_nothing_is_opened(void **state)
 }
 
 /* By them the alert on starved counters leaves out nodes on which others take turns. */
-static void times_of_its_own_counters_are_told(void **state)
+TEST_WITH(times_of_its_own_counters_are_told, traffic_setup, rig_teardown)
 {
     struct rig *rig = *state;
     three_containers(rig);
@@ -360,7 +360,7 @@ static void times_of_its_own_counters_are_told(void **state)
     assert_true(rig->status.pmu_running_seconds == 6);
 }
 
-static void without_the_flag_it_has_none(void **state)
+TEST_WITH(without_the_flag_it_has_none, interference_setup, rig_teardown)
 {
     struct rig *rig = *state;
     three_containers(rig);
@@ -369,7 +369,7 @@ static void without_the_flag_it_has_none(void **state)
 }
 
 /* In that tick it is absent, and nothing is learned of it or of the total. */
-static void starved_traffic_is_absent(void **state)
+TEST_WITH(starved_traffic_is_absent, traffic_setup, rig_teardown)
 {
     struct rig *rig = *state;
     three_containers(rig);
@@ -424,7 +424,7 @@ static void start_again(struct rig *rig, const struct rig *before, struct state 
 }
 
 /* The first tick after it expects of each what the last one before did. */
-static void the_slope_of_all_traffic_outlives_a_restart(void **state)
+TEST_WITH(the_slope_of_all_traffic_outlives_a_restart, traffic_setup, rig_teardown)
 {
     struct rig *before = *state;
     static struct rig after;
@@ -449,7 +449,7 @@ static void the_slope_of_all_traffic_outlives_a_restart(void **state)
     state_free(said);
 }
 
-static void what_cannot_be_counted_goes_by_cpu_time(void **state)
+TEST_WITH(what_cannot_be_counted_goes_by_cpu_time, lacking_setup, rig_teardown)
 {
     struct rig *rig = *state;
     three_containers(rig);
@@ -459,7 +459,7 @@ static void what_cannot_be_counted_goes_by_cpu_time(void **state)
 }
 
 /* Nor does a new peak, and with it a new unit. */
-static void a_tick_allocates_nothing(void **state)
+TEST_WITH(a_tick_allocates_nothing, traffic_setup, rig_teardown)
 {
     struct rig *rig = *state;
     if (!malloc_count_works())
@@ -479,32 +479,4 @@ static void a_tick_allocates_nothing(void **state)
         allocated += malloc_count() - before;
     }
     assert_int_equal(allocated, 0);
-}
-
-int main(void)
-{
-#define WORLD(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
-#define TRAFFIC(name) cmocka_unit_test_setup_teardown(name, traffic_setup, rig_teardown)
-#define TEST(name) cmocka_unit_test_setup_teardown(name, interference_setup, rig_teardown)
-    const struct CMUnitTest tests[] = {
-        WORLD(stores_count_twice_if_they_miss),
-        WORLD(each_cpu_is_scaled_by_its_own_clocks),
-        WORLD(starved_traffic_is_not_known),
-        TRAFFIC(a_prefetched_stream_is_named),
-        TRAFFIC(who_would_frame_another_is_named),
-        TRAFFIC(all_traffic_says_what_to_expect_of_each),
-        TRAFFIC(the_total_without_somebody),
-        TRAFFIC(traffic_that_grows_a_little_is_no_waiting),
-        TRAFFIC(times_of_its_own_counters_are_told),
-        TEST(without_the_flag_it_has_none),
-        TEST(by_cpu_time_it_is_not),
-        TRAFFIC(only_what_is_asked_for_is_opened),
-        TEST(without_the_flag_nothing_is_opened),
-        TRAFFIC(starved_traffic_is_absent),
-        TRAFFIC(the_slope_of_all_traffic_outlives_a_restart),
-        cmocka_unit_test_setup_teardown(what_cannot_be_counted_goes_by_cpu_time, lacking_setup,
-                                        rig_teardown),
-        TRAFFIC(a_tick_allocates_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

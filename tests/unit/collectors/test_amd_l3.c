@@ -28,7 +28,7 @@ static void near(double value, double expected)
 
 /* ---- the formula ---- */
 
-static void the_worked_numbers(void **state)
+TEST(the_worked_numbers)
 {
     double unit, out = 7;
     (void)state;
@@ -48,7 +48,7 @@ static void the_worked_numbers(void **state)
     near(out, 360e-9);
 }
 
-static void what_cannot_be_told_is_not_told(void **state)
+TEST(what_cannot_be_told_is_not_told)
 {
     double out = 7;
     (void)state;
@@ -149,27 +149,27 @@ static void check_machine(struct perf_fixture *fixture, const struct epyc_machin
     rig_end_of(rig);
 }
 
-static void rome(void **state)
+TEST_WITH(rome, perf_fixture_setup, perf_fixture_teardown)
 {
     check_machine(*state, &epyc_rome);
 }
 
-static void milan(void **state)
+TEST_WITH(milan, perf_fixture_setup, perf_fixture_teardown)
 {
     check_machine(*state, &epyc_milan);
 }
 
-static void genoa(void **state)
+TEST_WITH(genoa, perf_fixture_setup, perf_fixture_teardown)
 {
     check_machine(*state, &epyc_genoa);
 }
 
-static void siena(void **state)
+TEST_WITH(siena, perf_fixture_setup, perf_fixture_teardown)
 {
     check_machine(*state, &epyc_siena);
 }
 
-static void turin(void **state)
+TEST_WITH(turin, perf_fixture_setup, perf_fixture_teardown)
 {
     check_machine(*state, &epyc_turin);
 }
@@ -187,12 +187,12 @@ static void expect_reason(struct perf_fixture *fixture, enum reason reason, cons
     rig_end_of(rig);
 }
 
-static void without_the_pmu(void **state)
+TEST_WITH(without_the_pmu, perf_fixture_setup, perf_fixture_teardown)
 {
     expect_reason(*state, REASON_NO_DEVICE, "no counters of an L3 (amd_l3 in ");
 }
 
-static void listed_but_it_cannot_be_opened(void **state)
+TEST_WITH(listed_but_it_cannot_be_opened, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     epyc_machine_install(&epyc_turin, EPYC_METAL & ~EPYC_UMC, fixture);
@@ -205,7 +205,7 @@ static void listed_but_it_cannot_be_opened(void **state)
     expect_reason(fixture, REASON_NO_PERMISSION, "CAP_PERFMON");
 }
 
-static void a_cpu_of_the_future(void **state)
+TEST_WITH(a_cpu_of_the_future, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     const struct epyc_machine future = {NULL, 0x1c, 0x10, 32768, true};
@@ -217,7 +217,7 @@ static void a_cpu_of_the_future(void **state)
 }
 
 /* A hypervisor lists the PMU, lets it open, and lets it count nothing: a reason, and no zero. */
-static void listed_but_it_counts_nothing(void **state)
+TEST_WITH(listed_but_it_counts_nothing, perf_fixture_setup, perf_fixture_teardown)
 {
     const struct epyc_machine *const machines[] = {&epyc_turin, &epyc_milan};
     for (int i = 0; i < 2; i++) {
@@ -244,7 +244,7 @@ static void listed_but_it_counts_nothing(void **state)
 }
 
 /* Too short a time says nothing yet; and who counts once is believed, also when it is idle. */
-static void an_idle_l3_is_no_filtered_one(void **state)
+TEST_WITH(an_idle_l3_is_no_filtered_one, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     epyc_machine_install(&epyc_genoa, EPYC_METAL & ~EPYC_UMC, fixture);
@@ -270,7 +270,7 @@ static void an_idle_l3_is_no_filtered_one(void **state)
     rig_end_of(rig);
 }
 
-static void an_l3_of_unknown_size(void **state)
+TEST_WITH(an_l3_of_unknown_size, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     static const char *const sizes[] = {"", "32768\n", "K\n", "99999999999999K\n", "-1K\n"};
@@ -293,7 +293,7 @@ static void an_l3_of_unknown_size(void **state)
 }
 
 /* Another profiler holds the counters: nothing new, and no latency; then both go on. */
-static void held_counters(void **state)
+TEST_WITH(held_counters, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     epyc_machine_install(&epyc_genoa, EPYC_METAL & ~EPYC_UMC, fixture);
@@ -313,7 +313,7 @@ static void held_counters(void **state)
 }
 
 /* An L3 of which one event cannot be opened is left out, whole; the others are served. */
-static void a_part_of_an_l3_is_not_counted(void **state)
+TEST_WITH(a_part_of_an_l3_is_not_counted, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     epyc_machine_install(&epyc_genoa, EPYC_METAL & ~EPYC_UMC, fixture);
@@ -369,7 +369,7 @@ static struct rig *replay_rig(struct replay *replay)
     return rig;
 }
 
-static void recorded_machines_replay_alike(void **state)
+TEST_WITH(recorded_machines_replay_alike, perf_fixture_setup, perf_fixture_teardown)
 {
     const struct epyc_machine *const machines[] = {&epyc_milan, &epyc_siena};
     for (int m = 0; m < 2; m++) {
@@ -398,7 +398,7 @@ static void recorded_machines_replay_alike(void **state)
     }
 }
 
-static void recordings_without_counts_say_so(void **state)
+TEST_WITH(recordings_without_counts_say_so, perf_fixture_setup, perf_fixture_teardown)
 {
     static const char text[] =
         HEADER "{\"unit\":{\"key\":\"u\",\"kind\":\"l3\",\"socket\":0,\"imc\":3}}\n" TICK(1);
@@ -417,29 +417,4 @@ static void recordings_without_counts_say_so(void **state)
     rig_end_of(rig);
     replay_free(replay);
     unlink(path);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, perf_fixture_setup, perf_fixture_teardown)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_worked_numbers),
-        cmocka_unit_test(what_cannot_be_told_is_not_told),
-        TEST(rome),
-        TEST(milan),
-        TEST(genoa),
-        TEST(siena),
-        TEST(turin),
-        TEST(without_the_pmu),
-        TEST(listed_but_it_cannot_be_opened),
-        TEST(a_cpu_of_the_future),
-        TEST(listed_but_it_counts_nothing),
-        TEST(an_idle_l3_is_no_filtered_one),
-        TEST(an_l3_of_unknown_size),
-        TEST(held_counters),
-        TEST(a_part_of_an_l3_is_not_counted),
-        TEST(recorded_machines_replay_alike),
-        TEST(recordings_without_counts_say_so),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,7 @@ static void assert_value(double found, double expected)
         fail_msg("%g, not %g", found, expected);
 }
 
-static void a_container(void **state)
+TEST_WITH(a_container, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -91,7 +91,7 @@ static void a_container(void **state)
 }
 
 /* A window whose bytes are not known is in no counter, and a level that is not known is none. */
-static void what_is_not_known(void **state)
+TEST_WITH(what_is_not_known, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -107,7 +107,7 @@ static void what_is_not_known(void **state)
     assert_true(rig->status.discarded[DISCARD_RESET] > 0);
 }
 
-static void telemetry(void **state)
+TEST_WITH(telemetry, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -125,7 +125,7 @@ static void telemetry(void **state)
 
 /* The pod's figures are the pod's; when the container by which its group is open ends, another's
  * readings go on where they were. */
-static void a_pod(void **state)
+TEST_WITH(a_pod, setup, rig_teardown)
 {
     struct rig *rig = *state;
     refuse(rig, GROUP_BANDWIDTH, NULL);
@@ -156,7 +156,7 @@ static void a_pod(void **state)
     assert_value(rig_value_of(rig, BYTES, POD, TOTAL), 715);
 }
 
-static void pods_that_end(void **state)
+TEST_WITH(pods_that_end, setup, rig_teardown)
 {
     struct rig *rig = *state;
     refuse(rig, GROUP_BANDWIDTH, NULL);
@@ -173,7 +173,7 @@ static void pods_that_end(void **state)
     assert_true(isnan(rig_value_of(rig, BYTES, POD, TOTAL)));
 }
 
-static void sockets(void **state)
+TEST_WITH(sockets, setup, rig_teardown)
 {
     struct rig *rig = *state;
     struct fake_group *node = group_of(rig, "host", GROUP_BANDWIDTH);
@@ -190,7 +190,7 @@ static void sockets(void **state)
     assert_value(rig_value_of(rig, NODE, "socket=\"1\"", TOTAL), 50);
 }
 
-static void groups_come_and_go(void **state)
+TEST_WITH(groups_come_and_go, setup, rig_teardown)
 {
     struct rig *rig = *state;
     refuse(rig, GROUP_BANDWIDTH, "a");
@@ -231,7 +231,7 @@ static void groups_come_and_go(void **state)
     assert_value(rig_value_of(rig, BYTES, "container=\"a\"", TOTAL), 1007);
 }
 
-static void not_where_nothing_is_mounted(void **state)
+TEST_WITH(not_where_nothing_is_mounted, setup, rig_teardown)
 {
     struct rig *rig = *state;
     struct verdict why;
@@ -239,17 +239,4 @@ static void not_where_nothing_is_mounted(void **state)
     assert_false(bandwidth_collector.probe(&rig->env, &why));
     assert_int_equal(why.reason, REASON_NO_DEVICE);
     verdict_clear(&rig->fake.check);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, rig_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_container),        TEST(what_is_not_known),
-        TEST(telemetry),          TEST(a_pod),
-        TEST(pods_that_end),      TEST(sockets),
-        TEST(groups_come_and_go), TEST(not_where_nothing_is_mounted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static double value(struct rig *rig, const char *name, int source)
     return rig_value_of(rig, reads, container, labels[source]);
 }
 
-static void each_source_of_each_container(void **state)
+TEST_WITH(each_source_of_each_container, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -54,7 +54,7 @@ static void each_source_of_each_container(void **state)
 }
 
 /* Half of the time: the rest is scaled for. */
-static void turns_are_scaled_for(void **state)
+TEST_WITH(turns_are_scaled_for, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -70,7 +70,7 @@ static void turns_are_scaled_for(void **state)
 }
 
 /* Some that count nothing at all are filtered; one that reads nothing from afar has a zero. */
-static void what_counts_nothing_is_not_shown(void **state)
+TEST_WITH(what_counts_nothing_is_not_shown, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -88,7 +88,7 @@ static void what_counts_nothing_is_not_shown(void **state)
     assert_true(value(rig, "a", 0) == 0 && value(rig, "b", 0) == 100);
 }
 
-static void names_and_ends(void **state)
+TEST_WITH(names_and_ends, setup, rig_teardown)
 {
     struct rig *rig = *state;
     struct container *a = rig_unnamed(rig, "a");
@@ -111,16 +111,4 @@ static void names_and_ends(void **state)
     rig_forget(rig, a);
     rig_tick(rig);
     assert_int_equal(rig_series(rig, "source="), 0);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, rig_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(each_source_of_each_container),
-        TEST(turns_are_scaled_for),
-        TEST(what_counts_nothing_is_not_shown),
-        TEST(names_and_ends),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,7 +116,7 @@ static uint64_t discarded(const struct rig *rig)
 
 /* ---- numbers ---- */
 
-static void the_worked_window(void **state)
+TEST_WITH(the_worked_window, one_node, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -139,7 +139,7 @@ static void the_worked_window(void **state)
 }
 
 /* Each CPU by its own frequency: the second at 4.2 GHz, whose cycles take half of the time. */
-static void seconds_are_of_each_cpus_own_frequency(void **state)
+TEST_WITH(seconds_are_of_each_cpus_own_frequency, one_node, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -156,7 +156,7 @@ static void seconds_are_of_each_cpus_own_frequency(void **state)
     assert_near(rig_value(rig, OBSERVED, ""), 2 * worked_seconds, 1e-9);
 }
 
-static void turns_are_scaled_for(void **state)
+TEST_WITH(turns_are_scaled_for, one_node, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -168,7 +168,7 @@ static void turns_are_scaled_for(void **state)
     assert_near(rig_value(rig, OBSERVED, ""), 2 * worked_seconds, 1e-9);
 }
 
-static void who_reads_nothing_loses_nothing(void **state)
+TEST_WITH(who_reads_nothing_loses_nothing, two_nodes, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -184,7 +184,7 @@ static void who_reads_nothing_loses_nothing(void **state)
 
 /* ---- where it is ---- */
 
-static void by_pages(void **state)
+TEST_WITH(by_pages, two_nodes, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -205,7 +205,7 @@ static void by_pages(void **state)
                 rig_value(rig, OBSERVED, "") - before[1], 1e-12);
 }
 
-static void by_loads(void **state)
+TEST_WITH(by_loads, two_nodes_by_loads, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -228,7 +228,7 @@ static void by_loads(void **state)
 }
 
 /* Node 2 has no CPUs: what is counted as persistent memory. */
-static void loads_of_a_node_without_cpus(void **state)
+TEST(loads_of_a_node_without_cpus)
 {
     struct rig *rig = malloc(sizeof *rig);
     (void)state;
@@ -254,7 +254,7 @@ static void loads_of_a_node_without_cpus(void **state)
 
 /* CPU 0 on node 0, CPU 1 on node 1, all memory on node 0: one half of the time would gain from
  * what the other half would lose. */
-static void each_cpu_from_its_own_node(void **state)
+TEST_WITH(each_cpu_from_its_own_node, two_nodes, rig_teardown)
 {
     struct rig *rig = *state;
     machine_place_cpu_on_node(&rig->facts.machine, 0, 0);
@@ -275,7 +275,7 @@ static void each_cpu_from_its_own_node(void **state)
 }
 
 /* Without nodes of the CPUs: the mean over the initiators, 125 ns here and 155 ns there. */
-static void from_anywhere_it_is_the_mean(void **state)
+TEST_WITH(from_anywhere_it_is_the_mean, two_nodes, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -293,7 +293,7 @@ static void from_anywhere_it_is_the_mean(void **state)
                 -worked_serial * 5e-9, 1e-8);
 }
 
-static void the_last_sixty_readings(void **state)
+TEST_WITH(the_last_sixty_readings, one_node, rig_teardown)
 {
     struct rig *rig = *state;
     for (int i = 0; i < 60; i++) {
@@ -313,7 +313,7 @@ static void the_last_sixty_readings(void **state)
 
 /* A minute without a reading: its latency is not shown any more, but the windows that are observed
  * are predicted on, with the last. With the next reading it begins anew. */
-static void a_target_without_readings(void **state)
+TEST_WITH(a_target_without_readings, two_nodes, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -334,7 +334,7 @@ static void a_target_without_readings(void **state)
 }
 
 /* Sixteen nodes: the probe is back at a far one after 90 intervals. */
-static void a_target_among_many(void **state)
+TEST_WITH(a_target_among_many, sixteen_nodes, rig_teardown)
 {
     struct rig *rig = *state;
     for (int i = 0; i <= 193; i++) {
@@ -347,7 +347,7 @@ static void a_target_among_many(void **state)
 
 /* ---- windows without a prediction ---- */
 
-static void where_it_is_now_is_not_known(void **state)
+TEST_WITH(where_it_is_now_is_not_known, two_nodes, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -374,7 +374,7 @@ static void where_it_is_now_is_not_known(void **state)
 }
 
 /* All targets or none: else the totals would be of different windows. */
-static void a_target_that_only_others_know(void **state)
+TEST_WITH(a_target_that_only_others_know, two_nodes, rig_teardown)
 {
     struct rig *rig = *state;
     machine_place_cpu_on_node(&rig->facts.machine, 0, 0);
@@ -390,7 +390,7 @@ static void a_target_that_only_others_know(void **state)
 
 /* No thread of the probe on node 1, as in a cpuset without its CPUs: said once it lasts, also of
  * who reads now and then, and until a minute after the last who did. */
-static void from_a_node_without_a_probe(void **state)
+TEST_WITH(from_a_node_without_a_probe, two_nodes, rig_teardown)
 {
     struct rig *rig = *state;
     machine_place_cpu_on_node(&rig->facts.machine, 0, 0);
@@ -415,7 +415,7 @@ static void from_a_node_without_a_probe(void **state)
     assert_int_equal(discarded(rig), 21);
 }
 
-static void a_probe_that_comes_late(void **state)
+TEST_WITH(a_probe_that_comes_late, one_node, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -430,7 +430,7 @@ static void a_probe_that_comes_late(void **state)
     assert_int_equal(rig->status.verdict.reason, REASON_OK);
 }
 
-static void counts_that_cannot_be(void **state)
+TEST_WITH(counts_that_cannot_be, one_node, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -448,7 +448,7 @@ static void counts_that_cannot_be(void **state)
     assert_true(rig_value(rig, OBSERVED, "") == 0);
 }
 
-static void more_than_all_of_its_time_cannot_be_gained(void **state)
+TEST_WITH(more_than_all_of_its_time_cannot_be_gained, two_nodes, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -462,7 +462,7 @@ static void more_than_all_of_its_time_cannot_be_gained(void **state)
     assert_near(ratio(rig, TARGET("node1")), 1, 1e-12); /* nor are other targets lost */
 }
 
-static void starved_and_reset_windows(void **state)
+TEST_WITH(starved_and_reset_windows, one_node, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -483,7 +483,7 @@ static void starved_and_reset_windows(void **state)
 
 /* ---- machines ---- */
 
-static void until_the_caches_are_calibrated(void **state)
+TEST_WITH(until_the_caches_are_calibrated, one_node, rig_teardown)
 {
     struct rig *rig = *state;
     double cycles = rig->facts.machine.cache_cycles;
@@ -504,7 +504,7 @@ static void until_the_caches_are_calibrated(void **state)
 }
 
 /* As with the NMI watchdog on. */
-static void without_the_active_cycles(void **state)
+TEST_WITH(without_the_active_cycles, one_node, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -524,7 +524,7 @@ static void without_the_active_cycles(void **state)
     assert_int_equal(discarded(rig), 0);
 }
 
-static void a_dead_counter_ends_it(void **state)
+TEST_WITH(a_dead_counter_ends_it, one_node, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -538,7 +538,7 @@ static void a_dead_counter_ends_it(void **state)
     assert_int_equal(rig->fake.n_open, 0);
 }
 
-static void pages_that_cannot_be_read(void **state)
+TEST_WITH(pages_that_cannot_be_read, two_nodes, rig_teardown)
 {
     struct rig *rig = *state;
     verdict_set(&rig->fake.open_error, REASON_NO_DEVICE, "no memory.numa_stat");
@@ -569,7 +569,7 @@ static void works_and_is_predicted(struct rig *rig, const char *key, bool predic
 
 /* Counters needed its descriptor: what was known holds no longer, and why is said; until somebody
  * ends. One that had none from the start has one then, too. */
-static void where_it_is_is_lost_and_found(void **state)
+TEST_WITH(where_it_is_is_lost_and_found, two_nodes, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -596,7 +596,7 @@ static void where_it_is_is_lost_and_found(void **state)
 }
 
 /* The descriptors of one that ends are free only once its last counts were read. */
-static void what_ends_makes_room_when_it_is_closed(void **state)
+TEST_WITH(what_ends_makes_room_when_it_is_closed, two_nodes, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -611,7 +611,7 @@ static void what_ends_makes_room_when_it_is_closed(void **state)
     assert_true(fake_group(&rig->fake, "a", GROUP_PAGES)->open);
 }
 
-static void a_reading_that_fails_is_tried_anew(void **state)
+TEST_WITH(a_reading_that_fails_is_tried_anew, two_nodes, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -629,7 +629,7 @@ static void a_reading_that_fails_is_tried_anew(void **state)
     assert_int_equal(discarded(rig), 1);
 }
 
-static void machines_on_which_it_cannot_work(void **state)
+TEST(machines_on_which_it_cannot_work)
 {
     (void)state;
     struct rig *rig = malloc(sizeof *rig);
@@ -653,7 +653,7 @@ static void machines_on_which_it_cannot_work(void **state)
 
 /* ---- containers ---- */
 
-static void names_and_ends(void **state)
+TEST_WITH(names_and_ends, one_node, rig_teardown)
 {
     struct rig *rig = *state;
     struct container *a = rig_unnamed(rig, "a");
@@ -678,7 +678,7 @@ static void names_and_ends(void **state)
     assert_int_equal(rig_series(rig, "container=\"c\""), 0);
 }
 
-static void a_name_that_is_taken(void **state)
+TEST_WITH(a_name_that_is_taken, one_node, rig_teardown)
 {
     struct rig *rig = *state;
     struct container *a = rig_unnamed(rig, "a");
@@ -689,7 +689,7 @@ static void a_name_that_is_taken(void **state)
     assert_int_equal(rig_tick(rig), 0);
 }
 
-static void targets_that_come_later(void **state)
+TEST_WITH(targets_that_come_later, two_nodes, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -703,7 +703,7 @@ static void targets_that_come_later(void **state)
     assert_near(rig_value(rig, PREDICTED, TARGET("node1")) / observed, 1.159102, 5e-7);
 }
 
-static void a_steady_tick_allocates_nothing(void **state)
+TEST_WITH(a_steady_tick_allocates_nothing, two_nodes, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -722,44 +722,4 @@ static void a_steady_tick_allocates_nothing(void **state)
             assert_int_equal(malloc_count(), before);
     }
     assert_int_equal(discarded(rig), 0);
-}
-
-#define TEST(setup, name) cmocka_unit_test_setup_teardown(name, setup, rig_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(one_node, the_worked_window),
-        TEST(one_node, seconds_are_of_each_cpus_own_frequency),
-        TEST(one_node, turns_are_scaled_for),
-        TEST(two_nodes, who_reads_nothing_loses_nothing),
-        TEST(two_nodes, by_pages),
-        TEST(two_nodes_by_loads, by_loads),
-        cmocka_unit_test(loads_of_a_node_without_cpus),
-        TEST(two_nodes, each_cpu_from_its_own_node),
-        TEST(two_nodes, from_anywhere_it_is_the_mean),
-        TEST(one_node, the_last_sixty_readings),
-        TEST(two_nodes, a_target_without_readings),
-        TEST(sixteen_nodes, a_target_among_many),
-        TEST(two_nodes, where_it_is_now_is_not_known),
-        TEST(two_nodes, a_target_that_only_others_know),
-        TEST(two_nodes, from_a_node_without_a_probe),
-        TEST(one_node, a_probe_that_comes_late),
-        TEST(one_node, counts_that_cannot_be),
-        TEST(two_nodes, more_than_all_of_its_time_cannot_be_gained),
-        TEST(one_node, starved_and_reset_windows),
-        TEST(one_node, until_the_caches_are_calibrated),
-        TEST(one_node, without_the_active_cycles),
-        TEST(one_node, a_dead_counter_ends_it),
-        TEST(two_nodes, pages_that_cannot_be_read),
-        TEST(two_nodes, where_it_is_is_lost_and_found),
-        TEST(two_nodes, what_ends_makes_room_when_it_is_closed),
-        TEST(two_nodes, a_reading_that_fails_is_tried_anew),
-        cmocka_unit_test(machines_on_which_it_cannot_work),
-        TEST(one_node, names_and_ends),
-        TEST(one_node, a_name_that_is_taken),
-        TEST(two_nodes, targets_that_come_later),
-        TEST(two_nodes, a_steady_tick_allocates_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

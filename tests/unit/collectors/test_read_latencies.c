@@ -38,7 +38,7 @@ static const struct read_latency *told(struct rig *rig, const struct container *
     return read_latencies_find(&rig->facts.reads, container->slot, rig->tick.number);
 }
 
-static void it_tells_what_it_publishes(void **state)
+TEST_WITH(it_tells_what_it_publishes, setup, rig_teardown)
 {
     struct rig *rig = *state;
     const struct container *a = rig_container(rig, "a");
@@ -66,7 +66,7 @@ static void it_tells_what_it_publishes(void **state)
 }
 
 /* It is a lower bound: every busy container is above it. */
-static void what_the_machine_does_at_best_is_no_baseline(void **state)
+TEST_WITH(what_the_machine_does_at_best_is_no_baseline, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig->facts.probe_best_seconds = 90e-9;
@@ -80,7 +80,7 @@ static void what_the_machine_does_at_best_is_no_baseline(void **state)
     assert_true(isnan(told(rig, a)->baseline_seconds));
 }
 
-static void without_a_busy_window_there_is_nothing_to_tell(void **state)
+TEST_WITH(without_a_busy_window_there_is_nothing_to_tell, setup, rig_teardown)
 {
     struct rig *rig = *state;
     const struct container *a = rig_container(rig, "a");
@@ -102,7 +102,7 @@ static void without_a_busy_window_there_is_nothing_to_tell(void **state)
 }
 
 /* Of several nodes, where each read was; of a CPU whose node is not known, nothing. */
-static void reads_are_told_by_node(void **state)
+TEST_WITH(reads_are_told_by_node, setup, rig_teardown)
 {
     struct rig *rig = *state;
     struct machine *machine = &rig->facts.machine;
@@ -132,7 +132,7 @@ static void reads_are_told_by_node(void **state)
 }
 
 /* Whoever gets its slot is another one. */
-static void a_forgotten_container_is_not_told_of(void **state)
+TEST_WITH(a_forgotten_container_is_not_told_of, setup, rig_teardown)
 {
     struct rig *rig = *state;
     struct container *a = rig_container(rig, "a");
@@ -144,7 +144,7 @@ static void a_forgotten_container_is_not_told_of(void **state)
     assert_null(told(rig, a));
 }
 
-static void a_dead_counter_tells_nothing(void **state)
+TEST_WITH(a_dead_counter_tells_nothing, setup, rig_teardown)
 {
     struct rig *rig = *state;
     const struct container *a = rig_container(rig, "a");
@@ -155,7 +155,7 @@ static void a_dead_counter_tells_nothing(void **state)
     assert_true(rig->facts.reads.tick == 0);
 }
 
-static void nobody_wants_it(void **state)
+TEST_WITH(nobody_wants_it, unwanted_setup, rig_teardown)
 {
     struct rig *rig = *state;
     const struct container *a = rig_container(rig, "a");
@@ -163,19 +163,4 @@ static void nobody_wants_it(void **state)
     rig_tick(rig);
     assert_null(told(rig, a));
     assert_int_equal(rig->facts.reads.n, 0);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, rig_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(it_tells_what_it_publishes),
-        TEST(what_the_machine_does_at_best_is_no_baseline),
-        TEST(without_a_busy_window_there_is_nothing_to_tell),
-        TEST(reads_are_told_by_node),
-        TEST(a_forgotten_container_is_not_told_of),
-        TEST(a_dead_counter_tells_nothing),
-        cmocka_unit_test_setup_teardown(nobody_wants_it, unwanted_setup, rig_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

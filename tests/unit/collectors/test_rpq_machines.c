@@ -114,33 +114,33 @@ static void check_machine(struct perf_fixture *fixture, const struct expected *w
     imc_rig_free(imc);
 }
 
-static void machine_0(void **state)
+TEST_WITH(machine_skx, perf_fixture_setup, perf_fixture_teardown)
 {
     check_machine(*state, &expectations[0]);
 }
-static void machine_1(void **state)
+TEST_WITH(machine_clx, perf_fixture_setup, perf_fixture_teardown)
 {
     check_machine(*state, &expectations[1]);
 }
-static void machine_2(void **state)
+TEST_WITH(machine_icx, perf_fixture_setup, perf_fixture_teardown)
 {
     check_machine(*state, &expectations[2]);
 }
-static void machine_3(void **state)
+TEST_WITH(machine_spr, perf_fixture_setup, perf_fixture_teardown)
 {
     check_machine(*state, &expectations[3]);
 }
-static void machine_4(void **state)
+TEST_WITH(machine_emr, perf_fixture_setup, perf_fixture_teardown)
 {
     check_machine(*state, &expectations[4]);
 }
-static void machine_5(void **state)
+TEST_WITH(machine_gnr, perf_fixture_setup, perf_fixture_teardown)
 {
     check_machine(*state, &expectations[5]);
 }
 
 /* Also of groups that no collector opens yet. */
-static void every_group_fits_a_box(void **state)
+TEST_WITH(every_group_fits_a_box, perf_fixture_setup, perf_fixture_teardown)
 {
     (void)state;
     size_t n, checked = 0;
@@ -167,7 +167,7 @@ static void every_group_fits_a_box(void **state)
 }
 
 /* What DRAM moved is counted beside both queues. All take turns, and what each counts is whole. */
-static void traffic_beside_the_queues(void **state)
+TEST_WITH(traffic_beside_the_queues, perf_fixture_setup, perf_fixture_teardown)
 {
     for (size_t m = 0; m < sizeof expectations / sizeof *expectations; m++) {
         const struct expected *want = &expectations[m];
@@ -219,7 +219,7 @@ static void traffic_beside_the_queues(void **state)
 }
 
 /* The kernel that the others run on must itself refuse what a box cannot do. */
-static void a_fifth_counter_is_refused(void **state)
+TEST_WITH(a_fifth_counter_is_refused, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     const struct perf_kernel *kernel = &fixture->pmu.kernel;
@@ -237,7 +237,7 @@ static void a_fifth_counter_is_refused(void **state)
 }
 
 /* Another profiler holds the boxes for a second: no latency, counters hold, then both go on. */
-static void held_boxes(void **state)
+TEST_WITH(held_boxes, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     imc_machine_install(&imc_icx, fixture);
@@ -267,7 +267,7 @@ static void held_boxes(void **state)
 }
 
 /* Two dies per socket: both have box 0, which is one controller to whoever looks. */
-static void dies_are_summed(void **state)
+TEST_WITH(dies_are_summed, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     imc_machine_install(&imc_icx, fixture);
@@ -287,7 +287,7 @@ static void dies_are_summed(void **state)
 }
 
 /* A controller of which one channel cannot be opened is left out, whole; the others are served. */
-static void a_part_of_a_controller_is_not_counted(void **state)
+TEST_WITH(a_part_of_a_controller_is_not_counted, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     size_t everywhere;
@@ -320,7 +320,7 @@ static void expect_reason(struct perf_fixture *fixture, const struct collector_o
     imc_rig_free(imc);
 }
 
-static void a_virtual_machine_has_none(void **state)
+TEST_WITH(a_virtual_machine_has_none, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     expect_reason(fixture, &imc_rpq_collector, REASON_NO_DEVICE, "virtual machines hide them");
@@ -331,7 +331,7 @@ static void a_virtual_machine_has_none(void **state)
     expect_reason(fixture, &imc_rpq_collector, REASON_NO_DEVICE, "virtual machines hide them");
 }
 
-static void cpus_without_persistent_memory_say_so(void **state)
+TEST_WITH(cpus_without_persistent_memory_say_so, perf_fixture_setup, perf_fixture_teardown)
 {
     const struct imc_machine *const machines[] = {&imc_skx, &imc_gnr};
     struct perf_fixture *fixture = *state;
@@ -352,7 +352,7 @@ static void cpus_without_persistent_memory_say_so(void **state)
 }
 
 /* Boxes that could count persistent memory count DRAM all the time where there is none. */
-static void no_modules_no_turns(void **state)
+TEST_WITH(no_modules_no_turns, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     imc_machine_install(&imc_icx, fixture);
@@ -367,7 +367,7 @@ static void no_modules_no_turns(void **state)
     imc_rig_free(imc);
 }
 
-static void other_refusals_have_their_reasons(void **state)
+TEST_WITH(other_refusals_have_their_reasons, perf_fixture_setup, perf_fixture_teardown)
 {
     struct perf_fixture *fixture = *state;
     struct imc_machine unknown = imc_spr;
@@ -382,32 +382,4 @@ static void other_refusals_have_their_reasons(void **state)
     fixture->pmu.system_wide_error = 0;
     fixture->pmu.no_pmu = true;
     expect_reason(fixture, &pmm_rpq_collector, REASON_NO_PMU, "ENOENT");
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, perf_fixture_setup, perf_fixture_teardown)
-#define MACHINE(n, label)                                                                          \
-    {                                                                                              \
-        "machine_" label, machine_##n, perf_fixture_setup, perf_fixture_teardown, NULL             \
-    }
-    const struct CMUnitTest tests[] = {
-        MACHINE(0, "skx"),
-        MACHINE(1, "clx"),
-        MACHINE(2, "icx"),
-        MACHINE(3, "spr"),
-        MACHINE(4, "emr"),
-        MACHINE(5, "gnr"),
-        TEST(every_group_fits_a_box),
-        TEST(traffic_beside_the_queues),
-        TEST(a_fifth_counter_is_refused),
-        TEST(held_boxes),
-        TEST(dies_are_summed),
-        TEST(a_part_of_a_controller_is_not_counted),
-        TEST(a_virtual_machine_has_none),
-        TEST(cpus_without_persistent_memory_say_so),
-        TEST(no_modules_no_turns),
-        TEST(other_refusals_have_their_reasons),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

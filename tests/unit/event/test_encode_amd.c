@@ -83,7 +83,7 @@ static void encode(struct fixture *fixture, const char *text, struct encoded_eve
                  out->attr.exclude_guest || out->attr.exclude_host || out->attr.exclude_idle);
 }
 
-static void test_rows(void **state)
+TEST_WITH(test_rows, setup, teardown)
 {
     struct encoded_event event;
     for (int cpu = 0; cpu < CPUS; cpu++) {
@@ -120,7 +120,7 @@ static void test_rows(void **state)
 }
 
 /* Zen 2 counts what any CPU counts, with the TSC. */
-static void test_zen2(void **state)
+TEST_WITH(test_zen2, setup, teardown)
 {
     static const uint64_t config[] = {0x76, 0, 0xc0};
     static const enum role roles[] = {ROLE_CYCLES, ROLE_REF_CYCLES, ROLE_INSTRUCTIONS};
@@ -138,7 +138,7 @@ static void test_zen2(void **state)
 }
 
 /* The memory controllers' commands, by direction: event 7-0, mask of reads and writes 9-8. */
-static void test_memory_controllers(void **state)
+TEST_WITH(test_memory_controllers, setup, teardown)
 {
     struct fixture *fixture = *state;
     static const char umc[] = "sys/bus/event_source/devices/amd_umc_0";
@@ -190,7 +190,7 @@ static const struct {
     {ROLE_L3_ANY_READS, {0x3f9a, 0xff9a, 0, 0}},
 };
 
-static void test_l3(void **state)
+TEST_WITH(test_l3, setup, teardown)
 {
     static const char *const formats[][2] = {{"type", "14"},
                                              {"format/event", "config:0-7"},
@@ -249,7 +249,7 @@ static int counters_needed(struct fixture *fixture, const struct event_table *ta
 }
 
 /* All six; five, where the NMI watchdog holds one; four. */
-static void test_groups_fit(void **state)
+TEST_WITH(test_groups_fit, setup, teardown)
 {
     const struct group_desc *fills = &group_descs[GROUP_FILLS];
     for (int cpu = 0; cpu < CPUS; cpu++) {
@@ -270,7 +270,7 @@ static void test_groups_fit(void **state)
     }
 }
 
-static void test_cpus(void **state)
+TEST_WITH(test_cpus, setup, teardown)
 {
     (void)state;
     static const struct {
@@ -314,7 +314,7 @@ static void test_cpus(void **state)
     assert_true(event_table_fits_pmu(&event_table_zen4, "anything"));
 }
 
-static void test_generic(void **state)
+TEST_WITH(test_generic, setup, teardown)
 {
     static const struct {
         enum role role;
@@ -337,7 +337,7 @@ static void test_generic(void **state)
             assert_null(event_table_generic.event[role]);
 }
 
-static void test_page_has_not_drifted(void **state)
+TEST(test_page_has_not_drifted)
 {
     (void)state;
     struct textbuf page = TEXTBUF_INIT;
@@ -352,16 +352,4 @@ static void test_page_has_not_drifted(void **state)
         fail_msg("collectors/EVENTS.md differs from the code; make it again with "
                  "build/plain/programs/events_reference > collectors/EVENTS.md");
     textbuf_release(&page);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(test_rows),       TEST(test_memory_controllers),
-        TEST(test_l3),         TEST(test_zen2),
-        TEST(test_groups_fit), TEST(test_cpus),
-        TEST(test_generic),    cmocka_unit_test(test_page_has_not_drifted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

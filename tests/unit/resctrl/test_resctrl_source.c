@@ -154,7 +154,7 @@ static bool has(const struct place *p, size_t i, enum role role)
     return row(p, i)->present >> group_index(GROUP_BANDWIDTH, role) & 1;
 }
 
-static void nothing_is_mounted(void **state)
+TEST_WITH(nothing_is_mounted, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle;
@@ -170,7 +170,7 @@ static void nothing_is_mounted(void **state)
     assert_false(check(p, SCOPE_MACHINE));
 }
 
-static void whose_groups(void **state)
+TEST_WITH(whose_groups, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle;
@@ -197,7 +197,7 @@ static void whose_groups(void **state)
     assert_false(p->source->ops->check(p->source, SCOPE_MACHINE, GROUP_POD_BANDWIDTH, &p->why));
 }
 
-static void a_pod_without_dashes(void **state)
+TEST_WITH(a_pod_without_dashes, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle;
@@ -207,7 +207,7 @@ static void a_pod_without_dashes(void **state)
 }
 
 /* What the RMID has left over is not this group's; and nobody is interrupted in between. */
-static void the_first_window_is_dropped(void **state)
+TEST_WITH(the_first_window_is_dropped, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle;
@@ -273,7 +273,7 @@ static void total_is(struct place *p, const char *text)
     write_file(p, POD, "mon_L3_00", "mbm_total_bytes", text);
 }
 
-static void counters_that_fall_begin_anew(void **state)
+TEST_WITH(counters_that_fall_begin_anew, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle = settled(p, 1000);
@@ -296,7 +296,7 @@ static void counters_that_fall_begin_anew(void **state)
 }
 
 /* After a window without a number the next one has no beginning. */
-static void numbers_that_are_none(void **state)
+TEST_WITH(numbers_that_are_none, setup, teardown)
 {
     static const char *const texts[] = {"Unavailable\n", "Unassigned\n", "Error\n", "17", "",
                                         "1e9\n"};
@@ -318,7 +318,7 @@ static void numbers_that_are_none(void **state)
 }
 
 /* Where the hardware knows only the bytes, too: nothing of before is left standing. */
-static void nothing_is_known(void **state)
+TEST_WITH(nothing_is_known, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle;
@@ -343,7 +343,7 @@ static void remove_file(struct place *p, const char *path)
     assert_int_equal(remove(whole), 0);
 }
 
-static void a_file_that_vanishes(void **state)
+TEST_WITH(a_file_that_vanishes, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle = settled(p, 1000);
@@ -354,7 +354,7 @@ static void a_file_that_vanishes(void **state)
     assert_false(has(p, 0, ROLE_MBM_TOTAL_BYTES));
 }
 
-static void no_links_are_followed(void **state)
+TEST_WITH(no_links_are_followed, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle = settled(p, 1000);
@@ -373,7 +373,7 @@ static void no_links_are_followed(void **state)
                      -ENOENT);
 }
 
-static void a_group_that_is_removed(void **state)
+TEST_WITH(a_group_that_is_removed, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle = settled(p, 1000), again;
@@ -397,7 +397,7 @@ static void a_group_that_is_removed(void **state)
 }
 
 /* The node's directories are read in place of the domain's, which is their sum. */
-static void sub_numa_clusters(void **state)
+TEST_WITH(sub_numa_clusters, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle;
@@ -417,7 +417,7 @@ static void sub_numa_clusters(void **state)
         assert_int_equal(value(p, i, ROLE_MBM_TOTAL_BYTES), row(p, i)->cpu == 0 ? 30 : 70);
 }
 
-static void telemetry(void **state)
+TEST_WITH(telemetry, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle = settled(p, 1000);
@@ -441,7 +441,7 @@ static void telemetry(void **state)
 }
 
 /* The root group has its monitoring groups in it, and the classes have theirs. */
-static void the_machine_is_all_classes(void **state)
+TEST_WITH(the_machine_is_all_classes, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle;
@@ -476,7 +476,7 @@ static void the_machine_is_all_classes(void **state)
 }
 
 /* A sum without one of the classes is not everybody's, and it is made anew when it can be. */
-static void a_class_that_cannot_be_read(void **state)
+TEST_WITH(a_class_that_cannot_be_read, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle;
@@ -512,7 +512,7 @@ static void a_class_that_cannot_be_read(void **state)
 }
 
 /* Where no CPU is known, all domains are one row. */
-static void domains_nobody_knows(void **state)
+TEST_WITH(domains_nobody_knows, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle;
@@ -533,7 +533,7 @@ static void domains_nobody_knows(void **state)
     assert_int_equal(value(p, 0, ROLE_MBM_TOTAL_BYTES), 13);
 }
 
-static void counters_need_the_descriptors(void **state)
+TEST_WITH(counters_need_the_descriptors, setup, teardown)
 {
     struct place *p = *state;
     uint64_t pod, container, other;
@@ -557,7 +557,7 @@ static void counters_need_the_descriptors(void **state)
     assert_int_equal(p->pool.lent, 1); /* somebody else has it */
 }
 
-static void nothing_leaks(void **state)
+TEST_WITH(nothing_leaks, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle;
@@ -573,30 +573,4 @@ static void nothing_leaks(void **state)
     assert_int_equal(fixture_open_fds(), before + 2);
     p->source->ops->close(p->source, handle);
     assert_int_equal(fixture_open_fds(), before);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(nothing_is_mounted),
-        TEST(whose_groups),
-        TEST(a_pod_without_dashes),
-        TEST(the_first_window_is_dropped),
-        TEST(counters_that_fall_begin_anew),
-        TEST(numbers_that_are_none),
-        TEST(nothing_is_known),
-        TEST(a_file_that_vanishes),
-        TEST(no_links_are_followed),
-        TEST(a_group_that_is_removed),
-        TEST(sub_numa_clusters),
-        TEST(telemetry),
-        TEST(the_machine_is_all_classes),
-        TEST(a_class_that_cannot_be_read),
-        TEST(domains_nobody_knows),
-        TEST(counters_need_the_descriptors),
-        TEST(nothing_leaks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
