@@ -186,7 +186,7 @@ size_t workload_owner_len(const char *pod, const char *container_name)
 
 /* "registry:5000/team/app:1.2@sha256:..." up to "app". Of an image that has no name but its digest,
  * "sha256". */
-static size_t image_name_len(const char *image)
+size_t workload_image_len(const char *image)
 {
     size_t len = strcspn(image, "@");
     for (size_t i = len; i > 0 && image[i - 1] != '/'; i--)
@@ -227,7 +227,7 @@ size_t workload_key(const struct container *container, char out[WORKLOAD_KEY_BYT
         {container->namespace_, strlen(container->namespace_)},
         {*pod ? pod : name, owner},
         {name, *pod ? strlen(name) : owner},
-        {container->image, image_name_len(container->image)},
+        {container->image, workload_image_len(container->image)},
     };
     for (size_t i = 0; i < N_FIELDS; i++) {
         if (i > 0)

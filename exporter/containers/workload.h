@@ -48,6 +48,9 @@ enum {
  */
 size_t workload_owner_len(const char *pod, const char *container_name);
 
+/* How many of an image's first bytes are its name, without tag and digest. */
+size_t workload_image_len(const char *image);
+
 /*
  * What identifies the workload; returns the length without its NUL. Fields separated by 0x1f:
  * namespace, owner, container, image without tag and digest. Outside Kubernetes the container is

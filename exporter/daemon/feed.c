@@ -7,6 +7,7 @@
 
 #include "exporter/base/array.h"
 #include "exporter/containers/pseudonyms.h"
+#include "exporter/containers/workload.h"
 
 /* A recording's key and the table's handle for it. */
 struct known {
@@ -47,17 +48,32 @@ int feed_anonymise(struct feed *feed)
 
 /* ---- from a recording ---- */
 
-/* All that tells whose it is. False: out of memory. */
+/* Of the first bytes of a name. NULL: out of memory. */
+static const char *other_of(struct feed *feed, const char *kind, const char *name, size_t len)
+{
+    char *part = strndup(name, len);
+    const char *other = part ? pseudonym_of(feed->pseudonyms, kind, part) : NULL;
+    free(part);
+    return other;
+}
+
+/* All that tells whose it is. What is one workload stays one (workload.h): "pod-3-7" is the seventh
+ * name, of a pod of the third. False: out of memory. */
 static bool anonymise(struct feed *feed, struct container_spec *spec)
 {
     struct {
         const char *kind, **name;
     } names[] = {
-        {"namespace", &spec->namespace_}, {"pod", &spec->pod},     {"container", &spec->name},
-        {"image", &spec->image},          {"uid", &spec->pod_uid}, {"/cgroup", &spec->path},
+        {"namespace", &spec->namespace_},
+        {"container", &spec->name},
+        {"uid", &spec->pod_uid},
+        {"/cgroup", &spec->path},
     };
+    const char *owner = other_of(feed, "pod", spec->pod, workload_owner_len(spec->pod, ""));
+    spec->pod = owner ? pseudonym_of(feed->pseudonyms, owner, spec->pod) : NULL;
+    spec->image = other_of(feed, "image", spec->image, workload_image_len(spec->image));
     spec->id = pseudonym_of_id(feed->pseudonyms, spec->id);
-    bool whole = spec->id != NULL;
+    bool whole = spec->pod && spec->image && spec->id;
     for (size_t i = 0; i < sizeof names / sizeof *names && whole; i++) {
         *names[i].name = pseudonym_of(feed->pseudonyms, names[i].kind, *names[i].name);
         whole = *names[i].name != NULL;
@@ -65,10 +81,9 @@ static bool anonymise(struct feed *feed, struct container_spec *spec)
     return whole;
 }
 
-/* The index of a key, or where it belongs; known is kept sorted. */
-char *feed_learned_key(void *opaque, const char *key)
+/* A lane's: "ID /PATH". */
+static char *learned_of_container(struct feed *feed, const char *key)
 {
-    struct feed *feed = opaque;
     const char *path = strstr(key, " /");
     char *id = path ? strndup(key, (size_t)(path - key)) : NULL, *renamed = NULL;
     const char *other = id ? pseudonym_of_id(feed->pseudonyms, id) : NULL;
@@ -79,6 +94,35 @@ char *feed_learned_key(void *opaque, const char *key)
     return renamed;
 }
 
+/* What stands before it, and a workload_key(), of which outside Kubernetes the container is the
+ * owner. One that was cut is not found again. */
+static char *learned_of_workload(struct feed *feed, const char *key, size_t before)
+{
+    const char *kinds[] = {"namespace", key[before] == '\x1f' ? "container" : "pod", "container",
+                           "image"};
+    const char *others[4], *at = key + before;
+    char *renamed;
+    for (int i = 0; i < 4; i++) {
+        size_t len = strcspn(at, "\x1f");
+        if (!(others[i] = other_of(feed, kinds[i], at, len)))
+            return NULL;
+        at += len + (at[len] != '\0');
+    }
+    return asprintf(&renamed, "%.*s%s\x1f%s\x1f%s\x1f%s", (int)before, key, others[0], others[1],
+                    others[2], others[3]) < 0
+               ? NULL
+               : renamed;
+}
+
+char *feed_learned_key(void *feed, const char *key)
+{
+    static const char node[] = "numa_node ", word[] = " workload ";
+    const char *workload = strncmp(key, node, sizeof node - 1) == 0 ? strstr(key, word) : NULL;
+    return workload ? learned_of_workload(feed, key, (size_t)(workload - key) + sizeof word - 1)
+                    : learned_of_container(feed, key);
+}
+
+/* The index of a key, or where it belongs; known is kept sorted. */
 static size_t find_known(const struct feed *feed, const char *key, bool *found)
 {
     size_t low = 0, high = feed->n_known;
