@@ -20,7 +20,7 @@ static void fill(struct reading *reading, uint64_t *space, const uint64_t *enabl
 }
 
 /* CPUs 0 and 2 are of node 0, 1 of node 3, 3 of none that is known. The probe of node 0 is on 0. */
-static void test_each_node_has_its_own(void **state)
+TEST(test_each_node_has_its_own)
 {
     (void)state;
     static const uint64_t first[CPUS] = {0, 0, 7, 0},
@@ -49,12 +49,4 @@ static void test_each_node_has_its_own(void **state)
     assert_true(activity_of_window(&window, &nodes, 0.5, &out));
     assert_false(out.placed); /* counts for both */
     assert_true(out.on[0] == 0.25 && out.on[1] == 0.25);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_node_has_its_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@ static void near(double got, double want, double share)
         fail_msg("%.12g instead of %.12g", got, want);
 }
 
-static void shares_of_the_exponential_model_add_up(void **state)
+TEST(shares_of_the_exponential_model_add_up)
 {
     (void)state;
     double f = attribution_per_effect(180, 0.2);
@@ -28,7 +28,7 @@ static const struct attribution_traffic worked[] = {
     {1, 4e6, 50e-9},
 };
 
-static void waiting_by_the_worked_numbers(void **state)
+TEST(waiting_by_the_worked_numbers)
 {
     (void)state;
     struct attribution_sums sums = attribution_sums(worked, 3, 0);
@@ -43,7 +43,7 @@ static void waiting_by_the_worked_numbers(void **state)
     near(all, 0.26, 1e-12);
 }
 
-static void pairs_add_up_to_each_victims_excess_and_each_aggressors_wait(void **state)
+TEST(pairs_add_up_to_each_victims_excess_and_each_aggressors_wait)
 {
     (void)state;
     struct attribution_sums sums = attribution_sums(worked, 3, 0);
@@ -61,7 +61,7 @@ static void pairs_add_up_to_each_victims_excess_and_each_aggressors_wait(void **
     }
 }
 
-static void the_host_takes_its_share(void **state)
+TEST(the_host_takes_its_share)
 {
     (void)state;
     static const struct attribution_traffic host = {.weight = 10};
@@ -76,7 +76,7 @@ static void the_host_takes_its_share(void **state)
     near(all, 0.26, 1e-12);
 }
 
-static void nobody_makes_wait_who_is_alone(void **state)
+TEST(nobody_makes_wait_who_is_alone)
 {
     (void)state;
     /* Rounding error of a sum is nobody. */
@@ -87,16 +87,4 @@ static void nobody_makes_wait_who_is_alone(void **state)
     assert_true(attribution_wait_seconds(&sums, &alone[0]) == 0);
     sums = attribution_sums(NULL, 0, 0);
     assert_true(sums.weight == 0 && sums.seconds_a_weight == 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares_of_the_exponential_model_add_up),
-        cmocka_unit_test(waiting_by_the_worked_numbers),
-        cmocka_unit_test(pairs_add_up_to_each_victims_excess_and_each_aggressors_wait),
-        cmocka_unit_test(the_host_takes_its_share),
-        cmocka_unit_test(nobody_makes_wait_who_is_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,7 +126,7 @@ static void expect_waits_unknown(struct rig *rig, bool unknown)
 
 /* ---- tests ---- */
 
-static void what_the_containers_do_not_have_is_the_hosts(void **state)
+TEST(what_the_containers_do_not_have_is_the_hosts)
 {
     (void)state;
     struct rig *rig = new_rig(1, 1);
@@ -144,7 +144,7 @@ static void what_the_containers_do_not_have_is_the_hosts(void **state)
 
 /* By the formula's worked numbers, while there is a container whose traffic nobody counts: it is a
  * part of the host. */
-static void the_host_is_charged_and_with_it_who_is_not_counted(void **state)
+TEST(the_host_is_charged_and_with_it_who_is_not_counted)
 {
     (void)state;
     struct rig *rig = new_rig(1, 1);
@@ -161,7 +161,7 @@ static void the_host_is_charged_and_with_it_who_is_not_counted(void **state)
 }
 
 /* The containers are still there, and the host makes memory slow by turns. */
-static void a_host_that_hurts_is_the_cause(void **state)
+TEST(a_host_that_hurts_is_the_cause)
 {
     (void)state;
     struct rig *rig = new_rig(1, 1);
@@ -179,7 +179,7 @@ static void a_host_that_hurts_is_the_cause(void **state)
 }
 
 /* Each node has its own socket's; with more nodes than sockets nobody knows. */
-static void of_two_sockets_each_has_its_own(void **state)
+TEST(of_two_sockets_each_has_its_own)
 {
     (void)state;
     for (int numa_nodes = 2; numa_nodes <= 4; numa_nodes += 2) {
@@ -203,7 +203,7 @@ static void of_two_sockets_each_has_its_own(void **state)
     }
 }
 
-static void sockets_that_share_a_memory_are_one_node(void **state)
+TEST(sockets_that_share_a_memory_are_one_node)
 {
     (void)state;
     struct rig *rig = new_rig(2, 1);
@@ -220,7 +220,7 @@ static void sockets_that_share_a_memory_are_one_node(void **state)
 }
 
 /* Then the total is larger, and the latency is not: no change of anybody's activity. */
-static void controllers_that_come_later(void **state)
+TEST(controllers_that_come_later)
 {
     (void)state;
     struct rig *rig = new_rig(1, 1);
@@ -249,7 +249,7 @@ static void controllers_that_come_later(void **state)
 }
 
 /* Within a minute there is no total; then it is the containers' again. */
-static void controllers_that_fall_silent(void **state)
+TEST(controllers_that_fall_silent)
 {
     (void)state;
     struct rig *rig = new_rig(1, 1);
@@ -273,7 +273,7 @@ static void controllers_that_fall_silent(void **state)
 }
 
 /* A total that fell says nothing of that tick. */
-static void a_reset_is_no_traffic(void **state)
+TEST(a_reset_is_no_traffic)
 {
     (void)state;
     struct rig *rig = new_rig(1, 1);
@@ -289,7 +289,7 @@ static void a_reset_is_no_traffic(void **state)
 }
 
 /* By a tenth that is the time between the readings; by more they are not of the same memory. */
-static void a_total_that_is_less_than_its_parts(void **state)
+TEST(a_total_that_is_less_than_its_parts)
 {
     (void)state;
     struct rig *rig = new_rig(1, 1);
@@ -310,7 +310,7 @@ static void a_total_that_is_less_than_its_parts(void **state)
 }
 
 /* Everybody's is known without a container that was not read; the host's is not. */
-static void the_total_without_somebody(void **state)
+TEST(the_total_without_somebody)
 {
     (void)state;
     struct rig *rig = new_rig(1, 1);
@@ -323,7 +323,7 @@ static void the_total_without_somebody(void **state)
     drop(rig);
 }
 
-static void a_tick_allocates_nothing(void **state)
+TEST(a_tick_allocates_nothing)
 {
     (void)state;
     if (!malloc_count_works())
@@ -341,22 +341,4 @@ static void a_tick_allocates_nothing(void **state)
     }
     assert_int_equal(allocated, 0);
     drop(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_the_containers_do_not_have_is_the_hosts),
-        cmocka_unit_test(the_host_is_charged_and_with_it_who_is_not_counted),
-        cmocka_unit_test(a_host_that_hurts_is_the_cause),
-        cmocka_unit_test(of_two_sockets_each_has_its_own),
-        cmocka_unit_test(sockets_that_share_a_memory_are_one_node),
-        cmocka_unit_test(controllers_that_come_later),
-        cmocka_unit_test(controllers_that_fall_silent),
-        cmocka_unit_test(a_reset_is_no_traffic),
-        cmocka_unit_test(a_total_that_is_less_than_its_parts),
-        cmocka_unit_test(the_total_without_somebody),
-        cmocka_unit_test(a_tick_allocates_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static void run_two(struct attribution_rig *rig, unsigned from, unsigned to)
     }
 }
 
-static void without_a_reading_nothing_changes(void **state)
+TEST(without_a_reading_nothing_changes)
 {
     (void)state;
     struct attribution_rig *rig = attribution_rig_new(NULL), *before = malloc(sizeof *before);
@@ -53,7 +53,7 @@ static void without_a_reading_nothing_changes(void **state)
     free(rig);
 }
 
-static void what_is_no_activity_is_refused(void **state)
+TEST(what_is_no_activity_is_refused)
 {
     (void)state;
     struct attribution_rig *rig = attribution_rig_new(NULL);
@@ -70,7 +70,7 @@ static void what_is_no_activity_is_refused(void **state)
     free(rig);
 }
 
-static void a_container_that_was_not_read_is_charged_nothing(void **state)
+TEST(a_container_that_was_not_read_is_charged_nothing)
 {
     (void)state;
     struct attribution_rig *rig = attribution_rig_new(NULL);
@@ -88,7 +88,7 @@ static void a_container_that_was_not_read_is_charged_nothing(void **state)
     free(rig);
 }
 
-static void nothing_is_named_while_learning(void **state)
+TEST(nothing_is_named_while_learning)
 {
     (void)state;
     struct attribution_rig *rig = attribution_rig_new(NULL);
@@ -107,7 +107,7 @@ static void nothing_is_named_while_learning(void **state)
 
 /* ---- candidates ---- */
 
-static void admission_does_not_look_at_the_latency(void **state)
+TEST(admission_does_not_look_at_the_latency)
 {
     (void)state;
     enum { N = 200 };
@@ -141,7 +141,7 @@ static void alternate(struct attribution_rig *rig, unsigned n, const double *swi
     }
 }
 
-static void a_slot_is_taken_only_by_one_that_varies_twice_as_much(void **state)
+TEST(a_slot_is_taken_only_by_one_that_varies_twice_as_much)
 {
     (void)state;
     struct attribution_config config = attribution_config_cpu_time();
@@ -162,7 +162,7 @@ static void a_slot_is_taken_only_by_one_that_varies_twice_as_much(void **state)
     free(rig);
 }
 
-static void a_container_that_hardly_varies_is_no_candidate(void **state)
+TEST(a_container_that_hardly_varies_is_no_candidate)
 {
     (void)state;
     struct attribution_rig *rig = attribution_rig_new(NULL);
@@ -173,7 +173,7 @@ static void a_container_that_hardly_varies_is_no_candidate(void **state)
     free(rig);
 }
 
-static void a_new_candidate_knows_nothing_of_the_slots_past(void **state)
+TEST(a_new_candidate_knows_nothing_of_the_slots_past)
 {
     (void)state;
     struct attribution_config config = attribution_config_cpu_time();
@@ -204,7 +204,7 @@ static void a_new_candidate_knows_nothing_of_the_slots_past(void **state)
     free(rig);
 }
 
-static void whom_is_evicted_leaves_nothing_to_the_next(void **state)
+TEST(whom_is_evicted_leaves_nothing_to_the_next)
 {
     (void)state;
     struct attribution_config config = attribution_config_cpu_time();
@@ -227,7 +227,7 @@ static void whom_is_evicted_leaves_nothing_to_the_next(void **state)
     free(rig);
 }
 
-static void the_evicted_belong_to_the_rest_at_once(void **state)
+TEST(the_evicted_belong_to_the_rest_at_once)
 {
     (void)state;
     struct attribution_config config = attribution_config_cpu_time();
@@ -251,7 +251,7 @@ static void the_evicted_belong_to_the_rest_at_once(void **state)
     free(rig);
 }
 
-static void the_order_of_adding_does_not_matter(void **state)
+TEST(the_order_of_adding_does_not_matter)
 {
     (void)state;
     enum { N = 100 };
@@ -276,7 +276,7 @@ static void the_order_of_adding_does_not_matter(void **state)
 
 /* ---- what is said of whom ---- */
 
-static void nobody_is_charged_beyond_the_range_that_was_seen(void **state)
+TEST(nobody_is_charged_beyond_the_range_that_was_seen)
 {
     (void)state;
     struct attribution_rig *rig = attribution_rig_new(NULL);
@@ -295,7 +295,7 @@ static void nobody_is_charged_beyond_the_range_that_was_seen(void **state)
 }
 
 /* Who starts once and stays is the ledger's to name (test_ledger.c). */
-static void one_start_is_a_suspicion(void **state)
+TEST(one_start_is_a_suspicion)
 {
     (void)state;
     struct attribution_rig *rig = attribution_rig_new(NULL);
@@ -316,7 +316,7 @@ static void one_start_is_a_suspicion(void **state)
 }
 
 /* A job that comes, hurts at once and stays; a service that comes where nothing changes. */
-static void who_comes_was_at_nothing_before(void **state)
+TEST(who_comes_was_at_nothing_before)
 {
     (void)state;
     struct attribution_rig *rig = attribution_rig_new(NULL);
@@ -334,7 +334,7 @@ static void who_comes_was_at_nothing_before(void **state)
     free(rig);
 }
 
-static void several_starts_that_agree_are_a_name(void **state)
+TEST(several_starts_that_agree_are_a_name)
 {
     (void)state;
     struct attribution_rig *rig = attribution_rig_new(NULL);
@@ -368,7 +368,7 @@ static void run_pair(struct attribution_rig *rig, unsigned from, unsigned to, un
     }
 }
 
-static void who_moves_together_is_one_group_until_they_differ(void **state)
+TEST(who_moves_together_is_one_group_until_they_differ)
 {
     (void)state;
     struct attribution_rig *rig = attribution_rig_new(NULL);
@@ -391,7 +391,7 @@ static void who_moves_together_is_one_group_until_they_differ(void **state)
     free(rig);
 }
 
-static void where_activities_add_up_to_a_constant_the_other_is_not_named(void **state)
+TEST(where_activities_add_up_to_a_constant_the_other_is_not_named)
 {
     (void)state;
     struct attribution_rig *rig = attribution_rig_new(NULL);
@@ -412,7 +412,7 @@ static void where_activities_add_up_to_a_constant_the_other_is_not_named(void **
     free(rig);
 }
 
-static void the_host_is_the_rest_and_never_a_container(void **state)
+TEST(the_host_is_the_rest_and_never_a_container)
 {
     (void)state;
     struct attribution_rig *rig = attribution_rig_new(NULL);
@@ -466,7 +466,7 @@ static struct waiting watch_waiting(double growth, unsigned n, double jitter, un
     return out;
 }
 
-static void who_waits_is_not_taken_for_the_cause(void **state)
+TEST(who_waits_is_not_taken_for_the_cause)
 {
     (void)state;
     double growth = attribution_config_cpu_time().growth;
@@ -485,7 +485,7 @@ static void who_waits_is_not_taken_for_the_cause(void **state)
 }
 
 /* Never idle, and twice as active at times. */
-static void who_doubles_its_activity_is_named(void **state)
+TEST(who_doubles_its_activity_is_named)
 {
     (void)state;
     struct attribution_rig *rig = attribution_rig_new(NULL);
@@ -503,7 +503,7 @@ static void who_doubles_its_activity_is_named(void **state)
 
 /* ---- with a PMU ---- */
 
-static void one_column_gives_the_pooled_slope_and_that_the_prior(void **state)
+TEST(one_column_gives_the_pooled_slope_and_that_the_prior)
 {
     (void)state;
     struct attribution_config config = attribution_config_pooled();
@@ -538,7 +538,7 @@ static void one_column_gives_the_pooled_slope_and_that_the_prior(void **state)
 
 /* The same activities in another unit, from the middle on: nothing but beta is another number. The
  * prior is in the unit of the beginning, but so wide that it does not matter. */
-static void a_new_unit_is_no_change(void **state)
+TEST(a_new_unit_is_no_change)
 {
     (void)state;
     struct attribution_config wide = attribution_config_cpu_time();
@@ -577,7 +577,7 @@ static void a_new_unit_is_no_change(void **state)
     free(other);
 }
 
-static void configurations_that_cannot_work_are_refused(void **state)
+TEST(configurations_that_cannot_work_are_refused)
 {
     (void)state;
     struct attribution_domain *d = malloc(sizeof *d);
@@ -602,7 +602,7 @@ static void configurations_that_cannot_work_are_refused(void **state)
     free(d);
 }
 
-static void ticks_allocate_nothing(void **state)
+TEST(ticks_allocate_nothing)
 {
     (void)state;
     if (!malloc_count_works())
@@ -615,42 +615,10 @@ static void ticks_allocate_nothing(void **state)
     free(rig);
 }
 
-static void it_is_as_small_as_promised(void **state)
+TEST(it_is_as_small_as_promised)
 {
     (void)state;
     assert_true(sizeof(struct attribution_domain) <= 80 * 1024);
     assert_true(sizeof(struct attribution_scratch) <= 180 * 1024);
     assert_true(sizeof(struct attribution_member) <= 80);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_reading_nothing_changes),
-        cmocka_unit_test(what_is_no_activity_is_refused),
-        cmocka_unit_test(a_container_that_was_not_read_is_charged_nothing),
-        cmocka_unit_test(nothing_is_named_while_learning),
-        cmocka_unit_test(admission_does_not_look_at_the_latency),
-        cmocka_unit_test(a_slot_is_taken_only_by_one_that_varies_twice_as_much),
-        cmocka_unit_test(a_container_that_hardly_varies_is_no_candidate),
-        cmocka_unit_test(a_new_candidate_knows_nothing_of_the_slots_past),
-        cmocka_unit_test(whom_is_evicted_leaves_nothing_to_the_next),
-        cmocka_unit_test(the_evicted_belong_to_the_rest_at_once),
-        cmocka_unit_test(the_order_of_adding_does_not_matter),
-        cmocka_unit_test(nobody_is_charged_beyond_the_range_that_was_seen),
-        cmocka_unit_test(one_start_is_a_suspicion),
-        cmocka_unit_test(who_comes_was_at_nothing_before),
-        cmocka_unit_test(several_starts_that_agree_are_a_name),
-        cmocka_unit_test(who_moves_together_is_one_group_until_they_differ),
-        cmocka_unit_test(where_activities_add_up_to_a_constant_the_other_is_not_named),
-        cmocka_unit_test(the_host_is_the_rest_and_never_a_container),
-        cmocka_unit_test(who_waits_is_not_taken_for_the_cause),
-        cmocka_unit_test(who_doubles_its_activity_is_named),
-        cmocka_unit_test(one_column_gives_the_pooled_slope_and_that_the_prior),
-        cmocka_unit_test(a_new_unit_is_no_change),
-        cmocka_unit_test(configurations_that_cannot_work_are_refused),
-        cmocka_unit_test(ticks_allocate_nothing),
-        cmocka_unit_test(it_is_as_small_as_promised),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

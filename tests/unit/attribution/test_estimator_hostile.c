@@ -50,7 +50,7 @@ static double hostile(uint64_t *seed)
     return u < 0.6 ? exp(60 * (rig_uniform(seed) - 0.8)) : rig_uniform(seed);
 }
 
-static void any_activity_and_any_latency(void **state)
+TEST(any_activity_and_any_latency)
 {
     (void)state;
     for (uint64_t run = 1; run <= 6; run++) {
@@ -79,7 +79,7 @@ static void any_activity_and_any_latency(void **state)
 }
 
 /* Enormous and exactly alike: their matrix has no inverse in floating point. */
-static void activities_that_cannot_be_told_apart_at_all(void **state)
+TEST(activities_that_cannot_be_told_apart_at_all)
 {
     (void)state;
     struct attribution_rig *rig = attribution_rig_new(NULL);
@@ -95,7 +95,7 @@ static void activities_that_cannot_be_told_apart_at_all(void **state)
     free(rig);
 }
 
-static void ten_thousand_containers(void **state)
+TEST(ten_thousand_containers)
 {
     (void)state;
     enum { N = 10000 };
@@ -123,7 +123,7 @@ static void ten_thousand_containers(void **state)
 }
 
 /* Who stops for ever must not leave numbers behind that are slow to multiply. */
-static void nothing_decays_into_denormal_numbers(void **state)
+TEST(nothing_decays_into_denormal_numbers)
 {
     (void)state;
     struct attribution_rig *rig = attribution_rig_new(NULL);
@@ -143,7 +143,7 @@ static void nothing_decays_into_denormal_numbers(void **state)
 
 /* ---- the linear algebra ---- */
 
-static void an_inverse_times_the_matrix_is_one(void **state)
+TEST(an_inverse_times_the_matrix_is_one)
 {
     (void)state;
     static solve_matrix a, inverse;
@@ -170,7 +170,7 @@ static void an_inverse_times_the_matrix_is_one(void **state)
     }
 }
 
-static void a_matrix_without_an_inverse_is_refused(void **state)
+TEST(a_matrix_without_an_inverse_is_refused)
 {
     (void)state;
     static solve_matrix a;
@@ -184,7 +184,7 @@ static void a_matrix_without_an_inverse_is_refused(void **state)
     }
 }
 
-static void the_best_coefficients_that_are_not_negative(void **state)
+TEST(the_best_coefficients_that_are_not_negative)
 {
     (void)state;
     static solve_matrix a = {{2, 1}, {1, 2}};
@@ -195,18 +195,4 @@ static void the_best_coefficients_that_are_not_negative(void **state)
     double c2[] = {3, -1}, x2[] = {0, 5};
     solve_nonnegative(a, c2, 2, 1e-12, x2);
     assert_true(fabs(x2[0] - 1.5) < 1e-9 && x2[1] == 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_activity_and_any_latency),
-        cmocka_unit_test(activities_that_cannot_be_told_apart_at_all),
-        cmocka_unit_test(ten_thousand_containers),
-        cmocka_unit_test(nothing_decays_into_denormal_numbers),
-        cmocka_unit_test(an_inverse_times_the_matrix_is_one),
-        cmocka_unit_test(a_matrix_without_an_inverse_is_refused),
-        cmocka_unit_test(the_best_coefficients_that_are_not_negative),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,7 @@ static struct synthetic_tally runs(const struct synthetic_node *like)
     return tally;
 }
 
-static void nobody_is_named_where_nobody_hurts(void **state)
+TEST(nobody_is_named_where_nobody_hurts)
 {
     (void)state;
     struct synthetic_node quiet = {.containers = 50, .noise = 0.03};
@@ -43,7 +43,7 @@ static void nobody_is_named_where_nobody_hurts(void **state)
     assert_int_equal(runs(&many).wrong, 0);
 }
 
-static void one_hog_is_named(void **state)
+TEST(one_hog_is_named)
 {
     (void)state;
     struct synthetic_node node = {.containers = 50, .noise = 0.03, .hogs = 1, .effect = 0.14};
@@ -55,7 +55,7 @@ static void one_hog_is_named(void **state)
     assert_true(t.caused_ns > 0.85 * t.true_ns && t.caused_ns < 1.15 * t.true_ns);
 }
 
-static void two_hogs_are_named(void **state)
+TEST(two_hogs_are_named)
 {
     (void)state;
     struct synthetic_node node = {.containers = 50, .noise = 0.03, .hogs = 2, .effect = 0.18};
@@ -65,7 +65,7 @@ static void two_hogs_are_named(void **state)
     assert_true(t.caused_ns > 0.85 * t.true_ns && t.caused_ns < 1.15 * t.true_ns);
 }
 
-static void compute_that_runs_beside_a_hog_is_not_named(void **state)
+TEST(compute_that_runs_beside_a_hog_is_not_named)
 {
     (void)state;
     struct synthetic_node node = {
@@ -75,7 +75,7 @@ static void compute_that_runs_beside_a_hog_is_not_named(void **state)
     assert_int_equal(t.wrong, 0);
 }
 
-static void a_pair_that_is_always_together_is_found_as_a_group(void **state)
+TEST(a_pair_that_is_always_together_is_found_as_a_group)
 {
     (void)state;
     struct synthetic_node node = {
@@ -85,7 +85,7 @@ static void a_pair_that_is_always_together_is_found_as_a_group(void **state)
     assert_int_equal(t.wrong, 0);
 }
 
-static void who_is_always_on_cannot_be_known(void **state)
+TEST(who_is_always_on_cannot_be_known)
 {
     (void)state;
     struct synthetic_node node = {
@@ -96,7 +96,7 @@ static void who_is_always_on_cannot_be_known(void **state)
     assert_int_equal(t.wrong, 0);
 }
 
-static void steps_from_outside_are_nobodys(void **state)
+TEST(steps_from_outside_are_nobodys)
 {
     (void)state;
     struct synthetic_node node = {.containers = 50, .noise = 0.03, .steps = 180};
@@ -110,7 +110,7 @@ static void steps_from_outside_are_nobodys(void **state)
 }
 
 /* Beside a neighbour whom nobody sees; and beside a hog that all of them wait for. */
-static void those_who_wait_are_not_named(void **state)
+TEST(those_who_wait_are_not_named)
 {
     (void)state;
     struct synthetic_node node = {.containers = 8, .waiters = 8, .noise = 0.03, .steps = 45};
@@ -124,19 +124,4 @@ static void those_who_wait_are_not_named(void **state)
     struct synthetic_tally t = runs(&node);
     assert_int_equal(t.wrong, 0);
     assert_true(t.grouped > 0.8 * t.hurting);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_is_named_where_nobody_hurts),
-        cmocka_unit_test(one_hog_is_named),
-        cmocka_unit_test(two_hogs_are_named),
-        cmocka_unit_test(compute_that_runs_beside_a_hog_is_not_named),
-        cmocka_unit_test(a_pair_that_is_always_together_is_found_as_a_group),
-        cmocka_unit_test(who_is_always_on_cannot_be_known),
-        cmocka_unit_test(steps_from_outside_are_nobodys),
-        cmocka_unit_test(those_who_wait_are_not_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ static void check_candidate(const struct attribution_domain *d, const struct att
     same(who, tick, slot->sd_ns, want[3], 1e-4);
 }
 
-static void every_figure_of_the_table(void **state)
+TEST(every_figure_of_the_table)
 {
     (void)state;
     struct attribution_domain *d = malloc(sizeof *d);
@@ -115,10 +115,4 @@ static void every_figure_of_the_table(void **state)
     same("lev", 16, d->present, 5.099874807, 1e-9);
     free(scratch);
     free(d);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_figure_of_the_table)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,7 +78,7 @@ static bool anybody_else(const struct node *node, unsigned who)
     return false;
 }
 
-static void worked_likelihoods(void **state)
+TEST(worked_likelihoods)
 {
     (void)state;
     struct onset_window window = {.n = 20, .sigma = 0.02};
@@ -116,7 +116,7 @@ static void worked_likelihoods(void **state)
     assert_true(onset_fit_shape(&window, q).two_sided == 0);
 }
 
-static void who_starts_once_and_stays_is_named_as_long(void **state)
+TEST(who_starts_once_and_stays_is_named_as_long)
 {
     (void)state;
     static const double effects[] = {0.14, 0.26, 0.47}; /* +15, +30, +60 % */
@@ -140,7 +140,7 @@ static void who_starts_once_and_stays_is_named_as_long(void **state)
     }
 }
 
-static void who_starts_without_effect_is_not(void **state)
+TEST(who_starts_without_effect_is_not)
 {
     (void)state;
     struct node *node = node_new(9, 0.03);
@@ -158,7 +158,7 @@ static void who_starts_without_effect_is_not(void **state)
 }
 
 /* Nobody knows which, until one of them ends and the latency with it. */
-static void of_two_that_start_together_it_is_one(void **state)
+TEST(of_two_that_start_together_it_is_one)
 {
     (void)state;
     struct node *node = node_new(3, 0.02);
@@ -186,7 +186,7 @@ static void of_two_that_start_together_it_is_one(void **state)
 
 /* What other nodes found tells one of two that start together; it names nobody who does no harm,
  * nor keeps from a name whom the latency follows several times. */
-static void what_others_found_is_a_beginning(void **state)
+TEST(what_others_found_is_a_beginning)
 {
     (void)state;
     struct node *node = node_new(3, 0.02);
@@ -223,7 +223,7 @@ static void what_others_found_is_a_beginning(void **state)
 }
 
 /* Memory stays as slow when the others end. One who does less, but goes on, may do as much harm. */
-static void it_is_the_one_who_goes_on(void **state)
+TEST(it_is_the_one_who_goes_on)
 {
     (void)state;
     struct node *node = node_new(3, 0.02);
@@ -253,7 +253,7 @@ static void it_is_the_one_who_goes_on(void **state)
 }
 
 /* However much more happens with one of them than with all: that is as sure as anybody can be. */
-static void one_of_them_beyond_doubt(void **state)
+TEST(one_of_them_beyond_doubt)
 {
     (void)state;
     struct node *node = node_new(5, 0.02);
@@ -279,7 +279,7 @@ static void one_of_them_beyond_doubt(void **state)
 }
 
 /* How often this node steps by itself decides what one coincidence is worth. */
-static void steps_from_outside_are_counted(void **state)
+TEST(steps_from_outside_are_counted)
 {
     (void)state;
     struct node *calm = node_new(1, 0.02), *steps = node_new(1, 0.02);
@@ -302,7 +302,7 @@ static void steps_from_outside_are_counted(void **state)
 }
 
 /* A service whose work takes longer begins to use more when somebody else makes memory slow. */
-static void who_waits_is_no_cause(void **state)
+TEST(who_waits_is_no_cause)
 {
     (void)state;
     struct node *node = node_new(4, 0.02);
@@ -320,7 +320,7 @@ static void who_waits_is_no_cause(void **state)
 }
 
 /* What is outside of all containers may be the cause, and is never named. */
-static void the_host_explains_too(void **state)
+TEST(the_host_explains_too)
 {
     (void)state;
     struct node *node = node_new(6, 0.02);
@@ -339,7 +339,7 @@ static void the_host_explains_too(void **state)
 }
 
 /* A history outlives a restart: named at once, where it goes on. */
-static void across_a_restart(void **state)
+TEST(across_a_restart)
 {
     (void)state;
     struct node *node = node_new(8, 0.02), *other = node_new(8, 0.02);
@@ -366,7 +366,7 @@ static void across_a_restart(void **state)
 }
 
 /* Half of it begins, then the other: what it was before is before both. */
-static void who_starts_in_two_steps_began_at_the_first(void **state)
+TEST(who_starts_in_two_steps_began_at_the_first)
 {
     (void)state;
     struct node *node = node_new(17, 0.02);
@@ -381,7 +381,7 @@ static void who_starts_in_two_steps_began_at_the_first(void **state)
 }
 
 /* The probe was silent as it began, and the latency rose meanwhile: what came first is unknown. */
-static void who_begins_in_a_gap_is_not_named(void **state)
+TEST(who_begins_in_a_gap_is_not_named)
 {
     (void)state;
     struct node *node = node_new(9, 0.02);
@@ -401,7 +401,7 @@ static void who_begins_in_a_gap_is_not_named(void **state)
     node_free(node);
 }
 
-static void worked_doubt(void **state)
+TEST(worked_doubt)
 {
     (void)state;
     struct ledger ledger;
@@ -414,7 +414,7 @@ static void worked_doubt(void **state)
 }
 
 /* It begins with a step from outside. That ends, it goes on: not named again beside another one. */
-static void who_began_by_chance_is_cleared_when_it_ends(void **state)
+TEST(who_began_by_chance_is_cleared_when_it_ends)
 {
     (void)state;
     struct node *node = node_new(10, 0.02);
@@ -436,7 +436,7 @@ static void who_began_by_chance_is_cleared_when_it_ends(void **state)
 
 /* A fall that ends a rise from outside says nothing of who began between them; neither does a night
  * in which everything becomes quicker. */
-static void who_stays_is_kept_as_the_rest_falls(void **state)
+TEST(who_stays_is_kept_as_the_rest_falls)
 {
     (void)state;
     struct node *node = node_new(12, 0.02);
@@ -457,7 +457,7 @@ static void who_stays_is_kept_as_the_rest_falls(void **state)
 }
 
 /* What it does is not known for a while: neither an end nor a start. */
-static void who_is_not_read_has_not_ended(void **state)
+TEST(who_is_not_read_has_not_ended)
 {
     (void)state;
     struct node *node = node_new(13, 0.02);
@@ -480,7 +480,7 @@ static void who_is_not_read_has_not_ended(void **state)
 }
 
 /* Who gets a number that somebody had is somebody else. */
-static void a_number_is_used_again(void **state)
+TEST(a_number_is_used_again)
 {
     (void)state;
     struct node *node = node_new(14, 0.02);
@@ -496,7 +496,7 @@ static void a_number_is_used_again(void **state)
 }
 
 /* More begin at once than it can hold: those that use most are looked at. */
-static void of_a_hundred_the_largest_are_judged(void **state)
+TEST(of_a_hundred_the_largest_are_judged)
 {
     enum { MANY = 100 };
     struct ledger ledger;
@@ -519,7 +519,7 @@ static void of_a_hundred_the_largest_are_judged(void **state)
 }
 
 /* Traffic does not grow by waiting: who moves more lines when it is slow is no waiter. */
-static void of_traffic_nobody_only_waits(void **state)
+TEST(of_traffic_nobody_only_waits)
 {
     (void)state;
     struct node *node = node_new(4, 0.02);
@@ -537,7 +537,7 @@ static void of_traffic_nobody_only_waits(void **state)
 }
 
 /* In another unit everything goes on, what is told of others too. */
-static void in_another_unit(void **state)
+TEST(in_another_unit)
 {
     (void)state;
     struct node *node = node_new(16, 0.02);
@@ -567,7 +567,7 @@ static void in_another_unit(void **state)
 }
 
 /* Random jumps of everybody, latencies of any size: numbers stay numbers, and within bounds. */
-static void anything(void **state)
+TEST(anything)
 {
     (void)state;
     struct node *node = node_new(77, 0.02);
@@ -596,33 +596,4 @@ static void anything(void **state)
         assert_true(isfinite(node->ledger.sigma) && node->ledger.n_episodes <= LEDGER_EPISODES);
     }
     node_free(node);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worked_likelihoods),
-        cmocka_unit_test(who_starts_once_and_stays_is_named_as_long),
-        cmocka_unit_test(who_starts_without_effect_is_not),
-        cmocka_unit_test(of_two_that_start_together_it_is_one),
-        cmocka_unit_test(what_others_found_is_a_beginning),
-        cmocka_unit_test(it_is_the_one_who_goes_on),
-        cmocka_unit_test(one_of_them_beyond_doubt),
-        cmocka_unit_test(steps_from_outside_are_counted),
-        cmocka_unit_test(who_waits_is_no_cause),
-        cmocka_unit_test(the_host_explains_too),
-        cmocka_unit_test(across_a_restart),
-        cmocka_unit_test(who_starts_in_two_steps_began_at_the_first),
-        cmocka_unit_test(who_begins_in_a_gap_is_not_named),
-        cmocka_unit_test(worked_doubt),
-        cmocka_unit_test(who_began_by_chance_is_cleared_when_it_ends),
-        cmocka_unit_test(who_stays_is_kept_as_the_rest_falls),
-        cmocka_unit_test(who_is_not_read_has_not_ended),
-        cmocka_unit_test(a_number_is_used_again),
-        cmocka_unit_test(of_a_hundred_the_largest_are_judged),
-        cmocka_unit_test(of_traffic_nobody_only_waits),
-        cmocka_unit_test(in_another_unit),
-        cmocka_unit_test(anything),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,7 +58,7 @@ static void compare(const struct waits *waits)
 }
 
 /* Of few containers, of many, of equals, and where the heaviest are the victims themselves. */
-static void the_ten_largest_are_among_the_kept(void **state)
+TEST(the_ten_largest_are_among_the_kept)
 {
     (void)state;
     struct waits waits = {.n = 0};
@@ -80,7 +80,7 @@ static void the_ten_largest_are_among_the_kept(void **state)
 }
 
 /* What all are charged with is what the victims waited, but for those who wait for themselves. */
-static void all_charges_add_up_to_what_was_waited(void **state)
+TEST(all_charges_add_up_to_what_was_waited)
 {
     (void)state;
     struct waits waits = {.n = 0};
@@ -105,20 +105,10 @@ static void all_charges_add_up_to_what_was_waited(void **state)
     waits_release(&waits);
 }
 
-static void every_reason_has_words(void **state)
+TEST(every_reason_has_words)
 {
     (void)state;
     for (int i = 0; i < WAITS_KNOWN; i++)
         assert_non_null(waits_why_not((enum waits_state)i));
     assert_null(waits_why_not(WAITS_KNOWN));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_ten_largest_are_among_the_kept),
-        cmocka_unit_test(all_charges_add_up_to_what_was_waited),
-        cmocka_unit_test(every_reason_has_words),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,7 @@ static uint32_t join(struct workloads *all, const char *name, int wanted)
     return number;
 }
 
-static void replicas_and_runs_are_one(void **state)
+TEST(replicas_and_runs_are_one)
 {
     (void)state;
     struct workloads all = {0};
@@ -44,7 +44,7 @@ static void replicas_and_runs_are_one(void **state)
     workloads_release(&all);
 }
 
-static void who_ended_is_kept_for_six_hours(void **state)
+TEST(who_ended_is_kept_for_six_hours)
 {
     (void)state;
     struct workloads all = {0};
@@ -59,7 +59,7 @@ static void who_ended_is_kept_for_six_hours(void **state)
 }
 
 /* Of those that ended, only so many: the oldest go first. */
-static void no_more_than_so_many_that_ended(void **state)
+TEST(no_more_than_so_many_that_ended)
 {
     (void)state;
     struct workloads all = {0};
@@ -77,7 +77,7 @@ static void no_more_than_so_many_that_ended(void **state)
     workloads_release(&all);
 }
 
-static void without_names_each_is_its_own(void **state)
+TEST(without_names_each_is_its_own)
 {
     (void)state;
     struct workloads all = {0};
@@ -101,15 +101,4 @@ static void without_names_each_is_its_own(void **state)
     assert_true(workloads_leave(&all, second, 1));
     assert_false(workloads_is_alone(&all, first));
     workloads_release(&all);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(replicas_and_runs_are_one),
-        cmocka_unit_test(who_ended_is_kept_for_six_hours),
-        cmocka_unit_test(no_more_than_so_many_that_ended),
-        cmocka_unit_test(without_names_each_is_its_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,13 @@
 /* What is kept of the files, what counts as a beginning, and the way to the scribe. */
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "exporter/blackbox/blackbox.h"
 #include "exporter/blackbox/chute.h"
 #include "exporter/blackbox/incidents.h"
 #include "exporter/blackbox/shelf.h"
+#include "tests/unit/support/unit.h"
 
 static const uint64_t second_ns = 1000000000;
 
@@ -62,7 +53,7 @@ static bool is_there(const struct room *room, const char *name)
     return fstatat(room->directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static void test_names_say_when_and_why(void **state)
+TEST(test_names_say_when_and_why)
 {
     static const char *const none[] = {
         "",
@@ -78,7 +69,6 @@ static void test_names_say_when_and_why(void **state)
         "blackbox-20261128T101530Z-waits.jsonl.gz.part",
     };
     struct shelf_file file;
-    (void)state;
     assert_true(shelf_parse_name("blackbox-20261128T101530Z-loses_time.jsonl.gz", &file));
     assert_string_equal(file.why, "loses_time");
     assert_int_equal(file.began_wall_ns, UINT64_C(1795860930) * second_ns);
@@ -86,7 +76,7 @@ static void test_names_say_when_and_why(void **state)
         assert_false(shelf_parse_name(none[i], &file));
 }
 
-static void test_the_oldest_go_and_nobody_elses(void **state)
+TEST_WITH(test_the_oldest_go_and_nobody_elses, make_room, leave_room)
 {
     struct room *room = *state;
     struct shelf *shelf = calloc(1, sizeof *shelf);
@@ -124,7 +114,7 @@ static void test_the_oldest_go_and_nobody_elses(void **state)
 }
 
 /* Who fetches a file and removes it, makes room for others. */
-static void test_what_others_remove_does_not_count(void **state)
+TEST_WITH(test_what_others_remove_does_not_count, make_room, leave_room)
 {
     struct room *room = *state;
     struct shelf *shelf = calloc(1, sizeof *shelf);
@@ -193,7 +183,7 @@ static void box_close(struct box *box)
 
 /* A file goes on for five minutes after what is in it ended, which counts for half an hour, and for
  * an hour if ever more begins: by the clock of the ticks, whose seconds pass at once here. */
-static void test_a_file_ends(void **state)
+TEST_WITH(test_a_file_ends, make_room, leave_room)
 {
     const struct room *room = *state;
     static const struct {
@@ -219,7 +209,7 @@ static void test_a_file_ends(void **state)
     }
 }
 
-static void test_a_directory_has_one_writer(void **state)
+TEST_WITH(test_a_directory_has_one_writer, make_room, leave_room)
 {
     const struct room *room = *state;
     char error[256] = "";
@@ -240,9 +230,8 @@ static bool see(struct incidents *incidents, uint64_t id, uint64_t second, bool 
     return incidents_see(incidents, 0, id, second * second_ns, opens);
 }
 
-static void test_what_begins(void **state)
+TEST(test_what_begins)
 {
-    (void)state;
     struct incidents *incidents = calloc(1, sizeof *incidents);
     bool opens;
     assert_true(see(incidents, 1, 1000, &opens) && opens);
@@ -259,9 +248,8 @@ static void test_what_begins(void **state)
     free(incidents);
 }
 
-static void test_more_than_can_be_remembered(void **state)
+TEST(test_more_than_can_be_remembered)
 {
-    (void)state;
     struct incidents *incidents = calloc(1, sizeof *incidents);
     bool opens;
     for (uint64_t id = 0; id < 3 * INCIDENTS_MAX; id++)
@@ -272,9 +260,8 @@ static void test_more_than_can_be_remembered(void **state)
 }
 
 /* On a full node many containers may lose time at once, tick for tick. */
-static void test_more_at_once_than_can_be_remembered(void **state)
+TEST(test_more_at_once_than_can_be_remembered)
 {
-    (void)state;
     struct incidents *incidents = calloc(1, sizeof *incidents);
     unsigned begun = 0, opened = 0;
     for (uint64_t at = 1000; at < 1060; at++)
@@ -292,9 +279,8 @@ static void test_more_at_once_than_can_be_remembered(void **state)
 
 /* ---- the chute ---- */
 
-static void test_what_is_put_in_comes_out_or_is_refused(void **state)
+TEST(test_what_is_put_in_comes_out_or_is_refused)
 {
-    (void)state;
     struct chute *chute = chute_new(1000);
     struct textbuf a = TEXTBUF_INIT, b = TEXTBUF_INIT, out = TEXTBUF_INIT;
     const struct textbuf *const parts[] = {&a, &b};
@@ -328,9 +314,8 @@ static void test_what_is_put_in_comes_out_or_is_refused(void **state)
 }
 
 /* The end that takes may be in the hands of another: all that both have, says anything. */
-static void test_what_the_other_writes_reaches_nothing_else(void **state)
+TEST(test_what_the_other_writes_reaches_nothing_else)
 {
-    (void)state;
     struct chute *chute = chute_new(1000);
     struct textbuf out = TEXTBUF_INIT;
     const struct textbuf *const parts[] = {&out};
@@ -353,22 +338,4 @@ static void test_what_the_other_writes_reaches_nothing_else(void **state)
     assert_false(chute_put(chute, parts, 1));
     textbuf_release(&out);
     chute_free(chute);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names_say_when_and_why),
-        cmocka_unit_test_setup_teardown(test_the_oldest_go_and_nobody_elses, make_room, leave_room),
-        cmocka_unit_test_setup_teardown(test_what_others_remove_does_not_count, make_room,
-                                        leave_room),
-        cmocka_unit_test_setup_teardown(test_a_file_ends, make_room, leave_room),
-        cmocka_unit_test_setup_teardown(test_a_directory_has_one_writer, make_room, leave_room),
-        cmocka_unit_test(test_what_begins),
-        cmocka_unit_test(test_more_than_can_be_remembered),
-        cmocka_unit_test(test_more_at_once_than_can_be_remembered),
-        cmocka_unit_test(test_what_is_put_in_comes_out_or_is_refused),
-        cmocka_unit_test(test_what_the_other_writes_reaches_nothing_else),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,7 @@
 /* What comes out of the ring is what went in, window by window, for as long as it is to be held. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/blackbox/pack.h"
 #include "exporter/blackbox/ring.h"
+#include "tests/unit/support/unit.h"
 
 static const uint64_t second_ns = 1000000000;
 
@@ -222,9 +213,8 @@ static void outlet_close(struct outlet *outlet)
     assert_int_equal(recorder_free(outlet->recorder), 0);
 }
 
-static void test_what_went_in_comes_out(void **state)
+TEST(test_what_went_in_comes_out)
 {
-    (void)state;
     struct world *world = world_new(900 * second_ns, 64 << 20);
     struct outlet outlet;
     advance(world, 130);
@@ -238,9 +228,8 @@ static void test_what_went_in_comes_out(void **state)
 }
 
 /* It begins between fifteen and sixteen minutes ago, and goes on. */
-static void test_it_holds_the_last_minutes_and_goes_on(void **state)
+TEST(test_it_holds_the_last_minutes_and_goes_on)
 {
-    (void)state;
     struct world *world = world_new(900 * second_ns, 64 << 20);
     struct outlet outlet;
     struct ring_figures figures;
@@ -262,9 +251,8 @@ static void test_it_holds_the_last_minutes_and_goes_on(void **state)
 }
 
 /* Less time, never more memory. */
-static void test_memory_is_bounded(void **state)
+TEST(test_memory_is_bounded)
 {
-    (void)state;
     struct world *all = world_new(900 * second_ns, 64 << 20);
     struct ring_figures figures, whole;
     advance(all, 900);
@@ -285,9 +273,8 @@ static void test_memory_is_bounded(void **state)
 }
 
 /* A recording begins where something had been learned, and not less than fifteen minutes ago. */
-static void test_it_begins_with_what_was_learned(void **state)
+TEST(test_it_begins_with_what_was_learned)
 {
-    (void)state;
     struct world *world = world_new(900 * second_ns, 64 << 20);
     struct outlet outlet;
     for (int i = 0; i < 1700; i++) {
@@ -310,9 +297,8 @@ static void test_it_begins_with_what_was_learned(void **state)
 }
 
 /* What was counted before it began is in no window. */
-static void test_who_begins_in_the_middle_counts_from_there(void **state)
+TEST(test_who_begins_in_the_middle_counts_from_there)
 {
-    (void)state;
     struct world *world = world_new(900 * second_ns, 64 << 20);
     struct outlet outlet;
     advance(world, 200);
@@ -330,9 +316,8 @@ static void test_who_begins_in_the_middle_counts_from_there(void **state)
     world_free(world);
 }
 
-static void test_who_is_gone_is_forgotten(void **state)
+TEST(test_who_is_gone_is_forgotten)
 {
-    (void)state;
     struct world *world = world_new(120 * second_ns, 64 << 20);
     static const struct machine machine;
     struct ring_figures before, after;
@@ -372,9 +357,8 @@ static void test_who_is_gone_is_forgotten(void **state)
     world_free(world);
 }
 
-static void test_every_kind_of_line_is_packed_and_read(void **state)
+TEST(test_every_kind_of_line_is_packed_and_read)
 {
-    (void)state;
     const struct recording_line lines[] = {
         {.kind = RECORDING_TICK, .tick = {1, UINT64_MAX, 2}},
         {.kind = RECORDING_GONE, .gone.key = "c1"},
@@ -402,18 +386,4 @@ static void test_every_kind_of_line_is_packed_and_read(void **state)
         textbuf_release(&bytes);
         textbuf_release(&again);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_went_in_comes_out),
-        cmocka_unit_test(test_it_holds_the_last_minutes_and_goes_on),
-        cmocka_unit_test(test_memory_is_bounded),
-        cmocka_unit_test(test_it_begins_with_what_was_learned),
-        cmocka_unit_test(test_who_begins_in_the_middle_counts_from_there),
-        cmocka_unit_test(test_who_is_gone_is_forgotten),
-        cmocka_unit_test(test_every_kind_of_line_is_packed_and_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

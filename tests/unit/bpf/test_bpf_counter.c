@@ -1,20 +1,12 @@
 /* A group counted on this machine's kernel: what it does where CPUs, events and memory fail. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "exporter/service/confine.h"
 #include "tests/unit/support/bpf_rig.h"
+#include "tests/unit/support/unit.h"
 
 static bool is_open(const struct bpf_rig *rig)
 {
@@ -195,7 +187,6 @@ static void test_after_a_failed_reading(void **state)
 
 static void test_too_many_roles(void **state)
 {
-    (void)state;
     const struct bpf_sizes sizes = {.roles = BPF_ROLES_MAX + 1, .slots = 1, .cpus = 1};
     struct bpf_set *set = NULL;
     struct verdict why;
@@ -214,7 +205,6 @@ static int try_program(size_t containers, struct verdict *why)
 /* The tables' size is tried before anything depends on it. */
 static void test_too_many_containers(void **state)
 {
-    (void)state;
     struct verdict why;
     assert_int_equal(try_program(UINT32_MAX, &why), -ENOMEM);
     assert_non_null(strstr(why.words, "lower --containers.max"));

@@ -6,22 +6,14 @@
  */
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/unit/support/bpf_rig.h"
+#include "tests/unit/support/unit.h"
 
 enum { SPINNERS = 3, MANY = 8, MS = 1000000, WINDOW_MS = 600, ENOUGH_MS = 60, ROUNDS = 100 };
 

@@ -1,18 +1,9 @@
 /* Why the kernel takes no program: in words that say what to do. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/source/bpf/set.h"
+#include "tests/unit/support/unit.h"
 
-static void test_words(void **state)
+TEST(test_words)
 {
-    (void)state;
     static const struct {
         int err;
         bool knows_cap_bpf;
@@ -37,10 +28,4 @@ static void test_words(void **state)
         assert_int_equal(why.reason, cases[i].reason);
         assert_non_null(strstr(why.words, cases[i].words));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_words)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,6 @@
 /* Which CPUs a container has rows for, on machines of 2, 128 and 512 CPUs. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "exporter/source/bpf/rows.h"
+#include "tests/unit/support/unit.h"
 
 enum { MOST = 512 };
 
@@ -44,9 +37,8 @@ static void assert_rows(const struct bpf_rows *rows, const uint16_t *cpus, size_
         assert_int_equal(rows->cpus[i], cpus[i]);
 }
 
-static void test_where_it_has_run(void **state)
+TEST(test_where_it_has_run)
 {
-    (void)state;
     static const uint16_t cpus[] = {5, 100, 0, 7, 127};
     struct machine machine = {0};
     struct bpf_rows rows;
@@ -66,9 +58,8 @@ static void test_where_it_has_run(void **state)
 
 /* One look at each CPU without a row, and none at the others: the work grows with the CPUs, not
  * with their square. */
-static void test_asks_once(void **state)
+TEST(test_asks_once)
 {
-    (void)state;
     for (size_t m = 0; m < MACHINES; m++) {
         size_t n = machines[m], all = 0;
         struct machine machine = {0};
@@ -93,9 +84,8 @@ static void test_asks_once(void **state)
     }
 }
 
-static void test_room(void **state)
+TEST(test_room)
 {
-    (void)state;
     static const struct {
         size_t possible, n, room;
     } cases[] = {{2, 0, 2},    {2, 2, 2},       {128, 0, 8},     {128, 7, 8},
@@ -104,14 +94,4 @@ static void test_room(void **state)
         const struct bpf_rows rows = {.n = cases[i].n, .possible = cases[i].possible};
         assert_int_equal(bpf_rows_room(&rows), cases[i].room);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_where_it_has_run),
-        cmocka_unit_test(test_asks_once),
-        cmocka_unit_test(test_room),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,6 @@
 /* Events that do not run, and groups that then count with fewer, by BPF on the real kernel. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/support/bpf_rig.h"
+#include "tests/unit/support/unit.h"
 
 enum { ALL = 7, WITHOUT_REF = 5, MOST_TICKS = 500 };
 

@@ -1,16 +1,9 @@
 /* Slots of the cells: who has which, and when one is given away again. */
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "exporter/source/bpf/slots.h"
+#include "tests/unit/support/unit.h"
 
 static uint32_t take(struct bpf_slots *slots, uint64_t id, int level)
 {
@@ -47,9 +40,8 @@ static void forget_none(struct bpf_slots *slots)
     assert_int_equal(left, 5);
 }
 
-static void test_each_has_its_own(void **state)
+TEST(test_each_has_its_own)
 {
-    (void)state;
     struct bpf_slots slots;
     assert_int_equal(bpf_slots_init(&slots, 3), 0);
     uint32_t a = take(&slots, 11, 2), b = take(&slots, 12, 2), c = take(&slots, 13, 4);
@@ -61,9 +53,8 @@ static void test_each_has_its_own(void **state)
 }
 
 /* The program may still write into what was left: not before it has run to its end. */
-static void test_given_away_after_settling_only(void **state)
+TEST(test_given_away_after_settling_only)
 {
-    (void)state;
     struct bpf_slots slots;
     assert_int_equal(bpf_slots_init(&slots, 2), 0);
     uint32_t a = take(&slots, 11, 2);
@@ -80,9 +71,8 @@ static void test_given_away_after_settling_only(void **state)
     bpf_slots_release(&slots);
 }
 
-static void test_left_twice(void **state)
+TEST(test_left_twice)
 {
-    (void)state;
     struct bpf_slots slots;
     assert_int_equal(bpf_slots_init(&slots, 2), 0);
     uint32_t a = take(&slots, 11, 2);
@@ -99,9 +89,8 @@ static void test_left_twice(void **state)
 }
 
 /* A cgroup that is gone has its slot until it was read; its ID may be another's by then. */
-static void test_an_id_used_again(void **state)
+TEST(test_an_id_used_again)
 {
-    (void)state;
     struct bpf_slots slots;
     assert_int_equal(bpf_slots_init(&slots, 4), 0);
     uint32_t old = take(&slots, 11, 2), new = take(&slots, 11, 2);
@@ -121,9 +110,8 @@ static void test_an_id_used_again(void **state)
 
 /* A container has one slot for its counts and its delays, whoever comes first, and until both have
  * left it; one whose cgroup is gone shares it with no new one. */
-static void test_two_users(void **state)
+TEST(test_two_users)
 {
-    (void)state;
     static const enum bpf_user users[] = {BPF_DELAYS, BPF_COUNTS};
     const struct bpf_place place = {.id = 11, .level = 2};
     struct bpf_slots slots;
@@ -157,9 +145,8 @@ static void test_two_users(void **state)
 
 /* The new one could not be told, and is left at once: what the map may still have of that ID, which
  * stands for the old slot, is gone before that one can be given away. */
-static void test_an_id_that_was_not_told(void **state)
+TEST(test_an_id_that_was_not_told)
 {
-    (void)state;
     struct bpf_slots slots;
     assert_int_equal(bpf_slots_init(&slots, 2), 0);
     uint32_t old = take(&slots, 11, 2), failed = take(&slots, 11, 2);
@@ -173,9 +160,8 @@ static void test_an_id_that_was_not_told(void **state)
     bpf_slots_release(&slots);
 }
 
-static void test_levels(void **state)
+TEST(test_levels)
 {
-    (void)state;
     struct bpf_slots slots;
     assert_int_equal(bpf_slots_init(&slots, 8), 0);
     assert_int_equal(bpf_slots_levels(&slots), 0);
@@ -192,9 +178,8 @@ static void test_levels(void **state)
     bpf_slots_release(&slots);
 }
 
-static void test_how_many(void **state)
+TEST(test_how_many)
 {
-    (void)state;
     static const struct {
         size_t containers;
         double seconds;
@@ -209,9 +194,8 @@ static void test_how_many(void **state)
                          cases[i].slots);
 }
 
-static void test_no_cgroup(void **state)
+TEST(test_no_cgroup)
 {
-    (void)state;
     struct bpf_place place = {.id = 5, .level = 6};
     int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_int_equal(bpf_place_of(fd, &place), -EINVAL);
@@ -219,20 +203,4 @@ static void test_no_cgroup(void **state)
     assert_int_equal(bpf_place_of(-1, &place), -EBADF);
     assert_int_equal(place.id, 5);
     assert_int_equal(place.level, 6);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_has_its_own),
-        cmocka_unit_test(test_given_away_after_settling_only),
-        cmocka_unit_test(test_left_twice),
-        cmocka_unit_test(test_an_id_used_again),
-        cmocka_unit_test(test_two_users),
-        cmocka_unit_test(test_an_id_that_was_not_told),
-        cmocka_unit_test(test_levels),
-        cmocka_unit_test(test_how_many),
-        cmocka_unit_test(test_no_cgroup),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,17 +4,9 @@
  * Takes root, and a kernel that takes the program; software events stand in for the PMU's.
  */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -22,11 +14,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "exporter/containers/cgroups/hierarchy.h"
 #include "exporter/source/bpf/bpf.h"
 #include "exporter/source/perf/cpus.h"
+#include "tests/unit/support/unit.h"
 
 enum { CONTAINERS = 8, GROUPS = 2 };
 
@@ -133,7 +124,7 @@ static uint64_t open_group(struct rig *rig, enum group group)
 }
 
 /* Whatever it holds counts, or counters of perf beside it would take more than there is. */
-static void test_all_descriptors_count(void **state)
+TEST_WITH(test_all_descriptors_count, setup, teardown)
 {
     struct rig *rig = rig_of(state);
     const struct source_ops *ops = rig->source->ops;
@@ -153,7 +144,7 @@ static void test_all_descriptors_count(void **state)
 }
 
 /* Others of the pool leave no room. */
-static void test_no_room_in_the_pool(void **state)
+TEST_WITH(test_no_room_in_the_pool, setup, teardown)
 {
     struct rig *rig = rig_of(state);
     const struct scope scope = {.kind = SCOPE_CGROUP, .key = "test", .cgroup_fd = rig->cgroup_fd};
@@ -181,7 +172,7 @@ static bool check(struct rig *rig, enum group group, struct verdict *why)
     return rig->source->ops->check(rig->source, SCOPE_CGROUP, group, why);
 }
 
-static void test_loaded_at_the_start_only(void **state)
+TEST_WITH(test_loaded_at_the_start_only, setup, teardown)
 {
     struct rig *rig = rig_of(state);
     struct verdict why;
@@ -198,7 +189,7 @@ static void test_loaded_at_the_start_only(void **state)
 }
 
 /* Beside what counts the first group; a container has one slot for both. */
-static void test_delays(void **state)
+TEST_WITH(test_delays, setup, teardown)
 {
     struct rig *rig = rig_of(state);
     const struct source_ops *ops = rig->source->ops;
@@ -245,7 +236,7 @@ static rlim_t limit_for(size_t n)
 }
 
 /* A restart alone would not help: the cause is said again. */
-static void test_refused_at_the_start(void **state)
+TEST_WITH(test_refused_at_the_start, setup, teardown)
 {
     struct rig *rig = rig_of(state);
     struct rlimit all, few;
@@ -282,7 +273,7 @@ static void forget_cap_bpf(void)
 }
 
 /* SYS_ADMIN, which stood for it, is not asked for. The last test: for good. */
-static void test_a_kernel_without_the_capability(void **state)
+TEST_WITH(test_a_kernel_without_the_capability, setup, teardown)
 {
     struct rig *rig = rig_of(state);
     const struct bpf_config config = {
@@ -295,17 +286,4 @@ static void test_a_kernel_without_the_capability(void **state)
     assert_null(source);
     assert_int_equal(why.reason, REASON_NO_DEVICE);
     assert_non_null(strstr(why.words, "this kernel has no CAP_BPF"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_all_descriptors_count, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_no_room_in_the_pool, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_loaded_at_the_start_only, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_delays, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_refused_at_the_start, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_kernel_without_the_capability, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /* Switches between tasks in the same cgroup, which are passed over; tasks that are moved meanwhile.
  */
-#include <errno.h>
+#include <bpf/btf.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -19,11 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <bpf/btf.h>
-#include <cmocka.h>
-
 #include "exporter/source/bpf/task.h"
 #include "tests/unit/support/bpf_rig.h"
+#include "tests/unit/support/unit.h"
 
 enum { TURNS = 400, ROUNDS = 1000, ENOUGH = 3, MOVES = 5, MOVES_S = 20 };
 
@@ -405,7 +396,6 @@ static uint32_t found_of(const struct type *type)
 
 static void test_types(void **state)
 {
-    (void)state;
     enum { AT = 3200, BIT = AT * 8, FAR = 2 << 23 };
     const struct type right = {"task_struct", "cgroups", BIT, true};
     const struct type wrong[] = {
@@ -473,7 +463,6 @@ static struct bpf_task task_of(const struct kernel *kernel)
 
 static void test_kernels(void **state)
 {
-    (void)state;
     static const struct {
         struct kernel kernel;
         struct bpf_task has;

@@ -44,7 +44,7 @@ static struct fake_group *run(struct rig *rig, enum group group, uint64_t hz)
 }
 
 /* The worked number: 350 cycles; at 2.5 GHz 140 ns. */
-static void loads_in_flight(void **state)
+TEST_WITH(loads_in_flight, NULL, rig_teardown)
 {
     struct rig *rig = start(state, GROUP_IN_FLIGHT);
     rig->facts.machine.l2_fill_cycles = 11;
@@ -89,7 +89,7 @@ static void stall(struct rig *rig, uint64_t cycles)
 }
 
 /* 50 cycles a read at 2.5 GHz are 20 ns: no latency, and by no name of one. */
-static void stalls_have_their_own_names(void **state)
+TEST_WITH(stalls_have_their_own_names, NULL, rig_teardown)
 {
     struct rig *rig = start(state, GROUP_MISSES);
     rig_start(rig);
@@ -123,7 +123,7 @@ static void stalls_have_their_own_names(void **state)
 
 /* The probe's chase is not in the loads: stalls stand in, under their own names, and nothing of the
  * latency stays. Whoever else counts containers counts them by the same group. */
-static void untrue_loads_fall_back(void **state)
+TEST_WITH(untrue_loads_fall_back, NULL, rig_teardown)
 {
     struct rig *rig = start(state, GROUP_IN_FLIGHT);
     rig->fake.lacks &= ~(1u << GROUP_MISSES);
@@ -161,7 +161,7 @@ static void untrue_loads_fall_back(void **state)
 
 /* Neoverse V2: 1.5 million reads leave the core. Each stalls for 40 cycles of 2.5 GHz where nobody
  * else reads, and for 80 beside a hog, which are 6e7 more of 2.5e9 cycles. */
-static void slowdown_from_stalls(void **state)
+TEST_WITH(slowdown_from_stalls, NULL, rig_teardown)
 {
     struct rig *rig = start_with(state, &slowdown_collector, GROUP_MISSES);
     rig->fake.lacks |= 1u << GROUP_ASM_EPOCHS;
@@ -192,7 +192,7 @@ static void slowdown_from_stalls(void **state)
     assert_true(isnan(rig_value(rig, C("interference_cycles"), "resource=\"cache\"")));
 }
 
-static void slowdown_says_why_not(void **state)
+TEST_WITH(slowdown_says_why_not, NULL, rig_teardown)
 {
     struct rig *rig = start_with(state, &slowdown_collector, GROUP_IN_FLIGHT);
     struct verdict why = {0};
@@ -205,7 +205,7 @@ static void slowdown_says_why_not(void **state)
 }
 
 /* Neoverse N1. */
-static void misses_alone(void **state)
+TEST_WITH(misses_alone, NULL, rig_teardown)
 {
     struct rig *rig = start(state, GROUP_MISSES);
     rig->facts.no_stalls = true;
@@ -250,7 +250,7 @@ static struct rig *probe(void **state, enum group group)
     return rig;
 }
 
-static void the_probe_judges_loads(void **state)
+TEST_WITH(the_probe_judges_loads, NULL, rig_teardown)
 {
     static const struct {
         double in_flight;
@@ -274,7 +274,7 @@ static void the_probe_judges_loads(void **state)
     }
 }
 
-static void the_probe_judges_misses(void **state)
+TEST_WITH(the_probe_judges_misses, NULL, rig_teardown)
 {
     struct rig *rig = probe(state, GROUP_MISSES);
     for (int k = 0; k < 3; k++)
@@ -283,19 +283,4 @@ static void the_probe_judges_misses(void **state)
     for (int k = 0; k < 3; k++)
         burst(rig, GROUP_MISSES, 0, 0);
     assert_true(rig->facts.l3_miss_reads_filtered);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(loads_in_flight, rig_teardown),
-        cmocka_unit_test_teardown(stalls_have_their_own_names, rig_teardown),
-        cmocka_unit_test_teardown(untrue_loads_fall_back, rig_teardown),
-        cmocka_unit_test_teardown(slowdown_from_stalls, rig_teardown),
-        cmocka_unit_test_teardown(slowdown_says_why_not, rig_teardown),
-        cmocka_unit_test_teardown(misses_alone, rig_teardown),
-        cmocka_unit_test_teardown(the_probe_judges_loads, rig_teardown),
-        cmocka_unit_test_teardown(the_probe_judges_misses, rig_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -183,7 +183,7 @@ static void live_as(void **state, const struct kind *kind, int services, int see
 
 /* Of any size: of ten minutes in which memory takes a third longer, each container counts 80 to
  * 115 %, and before and after nothing to speak of. */
-static void on_every_busy_node_the_incident_is_seen(void **state)
+TEST_WITH(on_every_busy_node_the_incident_is_seen, setup, rig_teardown)
 {
     static const struct kind kinds[] = {
         {.name = "services", .rate = 240e6},
@@ -213,7 +213,7 @@ static void on_every_busy_node_the_incident_is_seen(void **state)
 
 /* An idle night: what is left reads little, on a core at its lowest frequency, where looking
  * through the caches alone takes three times as long. */
-static void an_idle_night_is_no_interference(void **state)
+TEST_WITH(an_idle_night_is_no_interference, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -231,7 +231,7 @@ static void an_idle_night_is_no_interference(void **state)
     assert_true(fabs(latency - 104e-9) < 1e-11);
 }
 
-static void another_frequency_is_no_interference(void **state)
+TEST_WITH(another_frequency_is_no_interference, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -255,7 +255,7 @@ static void another_frequency_is_no_interference(void **state)
 }
 
 /* A hog that is filtered out: its victim's loaded latency is not what it sees when left alone. */
-static void a_neighbour_that_is_not_monitored_is_not_silent(void **state)
+TEST_WITH(a_neighbour_that_is_not_monitored_is_not_silent, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig->facts.containers_unseen = 1;
@@ -276,7 +276,7 @@ static double changes_to(struct rig *rig, const char *basis)
 }
 
 /* Its neighbour works for eleven minutes, and then rests. */
-static void another_basis_is_counted(void **state)
+TEST_WITH(another_basis_is_counted, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -293,17 +293,4 @@ static void another_basis_is_counted(void **state)
         snprintf(label, sizeof label, "basis=\"%s\"", others[i]);
         assert_true(changes_to(rig, label) == 0); /* the first is no change */
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, rig_teardown)
-        T(on_every_busy_node_the_incident_is_seen),
-        T(an_idle_night_is_no_interference),
-        T(another_frequency_is_no_interference),
-        T(a_neighbour_that_is_not_monitored_is_not_silent),
-        T(another_basis_is_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

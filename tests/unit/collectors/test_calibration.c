@@ -4,7 +4,7 @@
 
 /* Latencies from 80 ns on in steps of 1 ns, in no order; c_cache 40 to 49 cycles where nobody
  * disturbs, 100 and more elsewhere: the median is between 44 and 45. */
-static void the_median_of_the_ten_shortest_of_thirty(void **state)
+TEST(the_median_of_the_ten_shortest_of_thirty)
 {
     (void)state;
     struct cache_calibration calibration = {0};
@@ -19,7 +19,7 @@ static void the_median_of_the_ten_shortest_of_thirty(void **state)
     assert_true(got == 44.5);
 }
 
-static void what_is_calibrated_is_frozen(void **state)
+TEST(what_is_calibrated_is_frozen)
 {
     (void)state;
     struct cache_calibration calibration = {0};
@@ -32,7 +32,7 @@ static void what_is_calibrated_is_frozen(void **state)
     assert_true(got == 44);
 }
 
-static void a_hit_is_the_second_shortest_of_eight_and_more(void **state)
+TEST(a_hit_is_the_second_shortest_of_eight_and_more)
 {
     static const struct {
         double ns, known_ns; /* 0: not yet */
@@ -48,7 +48,7 @@ static void a_hit_is_the_second_shortest_of_eight_and_more(void **state)
 }
 
 /* The shortest comes first, or last, or twice. */
-static void the_order_of_hits_does_not_matter(void **state)
+TEST(the_order_of_hits_does_not_matter)
 {
     (void)state;
     for (size_t at = 0; at < 8; at++) {
@@ -63,15 +63,4 @@ static void the_order_of_hits_does_not_matter(void **state)
     for (size_t i = 0; i < 8; i++)
         hit_calibration_add(&calibration, i < 2 ? 20e-9 : 30e-9, &got);
     assert_true(fabs(got - 20e-9) < 1e-15);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_median_of_the_ten_shortest_of_thirty),
-        cmocka_unit_test(what_is_calibrated_is_frozen),
-        cmocka_unit_test(a_hit_is_the_second_shortest_of_eight_and_more),
-        cmocka_unit_test(the_order_of_hits_does_not_matter),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,7 +85,7 @@ static void beside_the_unseen(struct rig *rig, int seconds, double hog, double n
     }
 }
 
-static void an_unseen_hog_is_heard_and_its_silence_too(void **state)
+TEST(an_unseen_hog_is_heard_and_its_silence_too)
 {
     (void)state;
     struct rig *rig = new_rig(1, true);
@@ -104,7 +104,7 @@ static void an_unseen_hog_is_heard_and_its_silence_too(void **state)
     drop(rig);
 }
 
-static void without_controllers_nobody_knows(void **state)
+TEST(without_controllers_nobody_knows)
 {
     (void)state;
     struct rig *rig = new_rig(1, false);
@@ -135,7 +135,7 @@ static double beside_who_does_not_read(bool controllers)
     return calm;
 }
 
-static void who_only_writes_is_heard(void **state)
+TEST(who_only_writes_is_heard)
 {
     (void)state;
     assert_true(beside_who_does_not_read(true) == 0);
@@ -149,7 +149,7 @@ static void starve(struct rig *rig, int i)
     controller(rig, i)->enabled_ns[0] += 1000000000u;
 }
 
-static void silent_controllers_are_not_quiet(void **state)
+TEST(silent_controllers_are_not_quiet)
 {
     (void)state;
     struct rig *rig = new_rig(1, true);
@@ -186,7 +186,7 @@ static void expect_known(struct rig *rig, struct cas_traffic *cas, bool known)
     assert_int_equal(cas->known, known);
 }
 
-static void all_controllers_or_none(void **state)
+TEST(all_controllers_or_none)
 {
     (void)state;
     struct rig *rig = new_rig(2, true);
@@ -241,7 +241,7 @@ static bool opens(struct rig *rig)
     return n > 0;
 }
 
-static void a_part_of_the_memory_says_nothing(void **state)
+TEST(a_part_of_the_memory_says_nothing)
 {
     (void)state;
     struct rig *rig = new_rig(2, true);
@@ -280,7 +280,7 @@ struct beside {
     double rate; /* of the others, in millions */
 };
 
-static void the_rest_is_of_the_same_time(void **state)
+TEST(the_rest_is_of_the_same_time)
 {
     static const struct beside cases[] = {
         {1, 30, 90, true, 60},
@@ -319,7 +319,7 @@ static void the_rest_is_of_the_same_time(void **state)
 }
 
 /* An hour of one measure's traffic says nothing about the other's. */
-static void measures_have_histories_of_their_own(void **state)
+TEST(measures_have_histories_of_their_own)
 {
     (void)state;
     struct rig *rig = new_rig(1, true);
@@ -363,7 +363,7 @@ static double beside_a_hog(struct rig *rig, int cpu, int hog_cpu)
     return calm;
 }
 
-static void reads_are_divided_by_their_cpus(void **state)
+TEST(reads_are_divided_by_their_cpus)
 {
     (void)state;
     struct rig *rig = new_rig(2, false);
@@ -394,7 +394,7 @@ static void reads_are_divided_by_their_cpus(void **state)
     drop(rig);
 }
 
-static void a_hog_on_the_other_socket_is_no_neighbour(void **state)
+TEST(a_hog_on_the_other_socket_is_no_neighbour)
 {
     (void)state;
     assert_true(beside_a_hog(new_rig(2, true), 0, 1) == 70);
@@ -407,7 +407,7 @@ static void a_hog_on_the_other_socket_is_no_neighbour(void **state)
 }
 
 /* Sockets of virtual machines share a memory; and CPUs may have come later. */
-static void where_sockets_are_unknown_the_node_counts(void **state)
+TEST(where_sockets_are_unknown_the_node_counts)
 {
     (void)state;
     for (int controllers = 0; controllers < 2; controllers++) {
@@ -421,7 +421,7 @@ static void where_sockets_are_unknown_the_node_counts(void **state)
 }
 
 /* Its share on the hog's socket is what it has of the hog. */
-static void who_is_on_both_sockets_has_half_of_the_hog(void **state)
+TEST(who_is_on_both_sockets_has_half_of_the_hog)
 {
     (void)state;
     for (int controllers = 0; controllers < 2; controllers++) {
@@ -446,7 +446,7 @@ static void who_is_on_both_sockets_has_half_of_the_hog(void **state)
 
 /* "a" runs on socket 0 and reads what lies on socket 1, where the hog is: its own socket moves less
  * than it reads. */
-static void who_reads_far_memory_has_its_neighbours_there(void **state)
+TEST(who_reads_far_memory_has_its_neighbours_there)
 {
     (void)state;
     struct rig *rig = new_rig(2, true);
@@ -460,24 +460,4 @@ static void who_reads_far_memory_has_its_neighbours_there(void **state)
     }
     assert_true(calm_ns(rig) == 0);
     drop(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_unseen_hog_is_heard_and_its_silence_too),
-        cmocka_unit_test(without_controllers_nobody_knows),
-        cmocka_unit_test(who_only_writes_is_heard),
-        cmocka_unit_test(silent_controllers_are_not_quiet),
-        cmocka_unit_test(all_controllers_or_none),
-        cmocka_unit_test(a_part_of_the_memory_says_nothing),
-        cmocka_unit_test(the_rest_is_of_the_same_time),
-        cmocka_unit_test(measures_have_histories_of_their_own),
-        cmocka_unit_test(reads_are_divided_by_their_cpus),
-        cmocka_unit_test(a_hog_on_the_other_socket_is_no_neighbour),
-        cmocka_unit_test(where_sockets_are_unknown_the_node_counts),
-        cmocka_unit_test(who_is_on_both_sockets_has_half_of_the_hog),
-        cmocka_unit_test(who_reads_far_memory_has_its_neighbours_there),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

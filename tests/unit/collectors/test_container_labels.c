@@ -86,7 +86,7 @@ static bool shows(struct fixture *f, bool api, const char *text)
     return found;
 }
 
-static void test_without_series(void **state)
+TEST_WITH(test_without_series, setup, teardown)
 {
     struct fixture *f = *state;
     named(f);
@@ -99,7 +99,7 @@ static void test_without_series(void **state)
     assert_false(shows(f, true, "0123456789ab"));
 }
 
-static void test_with_series(void **state)
+TEST_WITH(test_with_series, setup, teardown)
 {
     struct fixture *f = *state;
     struct series *reads;
@@ -117,13 +117,4 @@ static void test_with_series(void **state)
     assert_true(shows(f, false, "interference_container_info{"));
     series_free(reads);
     assert_false(shows(f, false, "interference_container_info{"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_without_series, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_with_series, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

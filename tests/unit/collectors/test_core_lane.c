@@ -67,7 +67,7 @@ static bool lasted(const struct bench *b, double seconds)
     return fabs(b->lane.window_seconds - seconds) < 1e-12;
 }
 
-static void a_window_lasts_from_reading_to_reading(void **state)
+TEST_WITH(a_window_lasts_from_reading_to_reading, setup, teardown)
 {
     struct bench *b = *state;
     assert_int_equal(open_lane(b), 0);
@@ -80,7 +80,7 @@ static void a_window_lasts_from_reading_to_reading(void **state)
     assert_true(lasted(b, 3));
 }
 
-static void the_window_after_a_failed_read_reaches_back(void **state)
+TEST_WITH(the_window_after_a_failed_read_reaches_back, setup, teardown)
 {
     struct bench *b = *state;
     assert_int_equal(open_lane(b), 0);
@@ -97,7 +97,7 @@ static void the_window_after_a_failed_read_reaches_back(void **state)
 }
 
 /* It was found long ago, and could not be opened until now. */
-static void the_first_window_is_no_longer_than_an_interval(void **state)
+TEST_WITH(the_first_window_is_no_longer_than_an_interval, setup, teardown)
 {
     struct bench *b = *state;
     verdict_set(&b->fake.open_error, REASON_FD_LIMIT, "too many open files");
@@ -112,7 +112,7 @@ static void the_first_window_is_no_longer_than_an_interval(void **state)
     assert_true(lasted(b, 1));
 }
 
-static void only_a_new_reason_is_worth_a_line(void **state)
+TEST_WITH(only_a_new_reason_is_worth_a_line, setup, teardown)
 {
     (void)state;
     struct collector_status status = {0};
@@ -133,7 +133,7 @@ static void only_a_new_reason_is_worth_a_line(void **state)
 enum { MOST = 8 };
 
 /* It ran on two CPUs, and on one of them nobody counted for more than a tenth of its time. */
-static void counts_that_are_missing_tell_no_rate(void **state)
+TEST_WITH(counts_that_are_missing_tell_no_rate, setup, teardown)
 {
     struct bench *b = *state;
     assert_int_equal(open_lane(b), 0);
@@ -209,7 +209,7 @@ static int ticks(struct node *node, int n, const double *millions)
 
 static const char *const two[] = {"/a", "/b"};
 
-static void beside_quiet_neighbours_a_window_is_calm(void **state)
+TEST_WITH(beside_quiet_neighbours_a_window_is_calm, setup, teardown)
 {
     (void)state;
     struct node *node = new_node(2, two);
@@ -220,7 +220,7 @@ static void beside_quiet_neighbours_a_window_is_calm(void **state)
 }
 
 /* 64 MB/s each on a machine that can do a thousand times as much. */
-static void on_a_node_with_little_traffic_all_windows_are_calm(void **state)
+TEST_WITH(on_a_node_with_little_traffic_all_windows_are_calm, setup, teardown)
 {
     (void)state;
     struct node *node = new_node(2, two);
@@ -228,7 +228,7 @@ static void on_a_node_with_little_traffic_all_windows_are_calm(void **state)
     free_node(node);
 }
 
-static void who_is_not_seen_may_read_anything(void **state)
+TEST_WITH(who_is_not_seen_may_read_anything, setup, teardown)
 {
     (void)state;
     struct node *node = new_node(2, two);
@@ -247,7 +247,7 @@ static void who_is_not_seen_may_read_anything(void **state)
 }
 
 /* After a failed read its window spans two ticks: it is as loud as before, no less and no more. */
-static void a_window_over_two_ticks_counts_by_its_rate(void **state)
+TEST_WITH(a_window_over_two_ticks_counts_by_its_rate, setup, teardown)
 {
     (void)state;
     struct node *node = new_node(2, two);
@@ -259,7 +259,7 @@ static void a_window_over_two_ticks_counts_by_its_rate(void **state)
 }
 
 /* A scan of one window does not make everything after it calm. */
-static void one_odd_window_makes_no_peak(void **state)
+TEST_WITH(one_odd_window_makes_no_peak, setup, teardown)
 {
     (void)state;
     struct node *node = new_node(2, two);
@@ -269,7 +269,7 @@ static void one_odd_window_makes_no_peak(void **state)
     free_node(node);
 }
 
-static void a_peak_fades_within_the_hour(void **state)
+TEST_WITH(a_peak_fades_within_the_hour, setup, teardown)
 {
     (void)state;
     struct node *node = new_node(2, two);
@@ -281,7 +281,7 @@ static void a_peak_fades_within_the_hour(void **state)
 }
 
 /* kind, docker in docker: the outer counts what the inner reads, too. */
-static void who_is_inside_is_no_neighbour(void **state)
+TEST_WITH(who_is_inside_is_no_neighbour, setup, teardown)
 {
     (void)state;
     static const char *const paths[] = {"/kind/pod/inner", "/kind", "/kind/pod", "/kindred"};
@@ -305,24 +305,4 @@ static void who_is_inside_is_no_neighbour(void **state)
     assert_int_equal(node->lane[0].outermost, 2);
     assert_int_equal(node->lane[2].outermost, -1);
     free_node(node);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        T(a_window_lasts_from_reading_to_reading),
-        T(the_window_after_a_failed_read_reaches_back),
-        T(the_first_window_is_no_longer_than_an_interval),
-        T(only_a_new_reason_is_worth_a_line),
-        T(counts_that_are_missing_tell_no_rate),
-        T(beside_quiet_neighbours_a_window_is_calm),
-        T(on_a_node_with_little_traffic_all_windows_are_calm),
-        T(who_is_not_seen_may_read_anything),
-        T(a_window_over_two_ticks_counts_by_its_rate),
-        T(one_odd_window_makes_no_peak),
-        T(a_peak_fades_within_the_hour),
-        T(who_is_inside_is_no_neighbour),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

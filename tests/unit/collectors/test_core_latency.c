@@ -25,7 +25,7 @@ static void work(struct rig *rig, const char *key, uint64_t reads, double occupa
 }
 
 /* FORMULAS.md section 1: 124.5 cycles beyond the caches at 2.1 GHz are 80.238 ns. */
-static void the_worked_number(void **state)
+TEST_WITH(the_worked_number, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -42,7 +42,7 @@ static void the_worked_number(void **state)
 }
 
 /* A hypervisor may let one event through and filter the other. */
-static void reads_that_take_no_time_are_implausible(void **state)
+TEST_WITH(reads_that_take_no_time_are_implausible, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -54,7 +54,7 @@ static void reads_that_take_no_time_are_implausible(void **state)
     assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1000000);
 }
 
-static void windows_are_differences(void **state)
+TEST_WITH(windows_are_differences, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -67,7 +67,7 @@ static void windows_are_differences(void **state)
     assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 4000);
 }
 
-static void both_cpus_are_scaled_alone(void **state)
+TEST_WITH(both_cpus_are_scaled_alone, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -81,7 +81,7 @@ static void both_cpus_are_scaled_alone(void **state)
     assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 10 + 40);
 }
 
-static void an_idle_window_shows_no_latency_and_discards_nothing(void **state)
+TEST_WITH(an_idle_window_shows_no_latency_and_discards_nothing, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -94,7 +94,7 @@ static void an_idle_window_shows_no_latency_and_discards_nothing(void **state)
         assert_int_equal(rig->status.discarded[i], 0);
 }
 
-static void a_starved_window_is_discarded(void **state)
+TEST_WITH(a_starved_window_is_discarded, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -105,7 +105,7 @@ static void a_starved_window_is_discarded(void **state)
     assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "container=\"a\"")));
 }
 
-static void after_a_reset_the_new_total_is_the_baseline(void **state)
+TEST_WITH(after_a_reset_the_new_total_is_the_baseline, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -123,7 +123,7 @@ static void after_a_reset_the_new_total_is_the_baseline(void **state)
     assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1010);
 }
 
-static void roles_that_cannot_be_counted_are_absent(void **state)
+TEST_WITH(roles_that_cannot_be_counted_are_absent, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -138,7 +138,7 @@ static void roles_that_cannot_be_counted_are_absent(void **state)
     assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1000);
 }
 
-static void reads_without_cycles_are_implausible(void **state)
+TEST_WITH(reads_without_cycles_are_implausible, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -150,7 +150,7 @@ static void reads_without_cycles_are_implausible(void **state)
     assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "container=\"a\"")));
 }
 
-static void a_failed_read_is_counted_and_reported(void **state)
+TEST_WITH(a_failed_read_is_counted_and_reported, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -159,7 +159,7 @@ static void a_failed_read_is_counted_and_reported(void **state)
     assert_int_equal(rig->status.discarded[DISCARD_READ_ERROR], 1);
 }
 
-static void an_ended_container_is_read_once_more_then_lingers(void **state)
+TEST_WITH(an_ended_container_is_read_once_more_then_lingers, setup, rig_teardown)
 {
     struct rig *rig = *state;
     struct container *a = rig_container(rig, "a");
@@ -180,7 +180,7 @@ static void an_ended_container_is_read_once_more_then_lingers(void **state)
     assert_true(rig_value(rig, N("memory_reads"), "") == 1500);
 }
 
-static void a_container_without_names_counts_already(void **state)
+TEST_WITH(a_container_without_names_counts_already, setup, rig_teardown)
 {
     struct rig *rig = *state;
     struct container *a = rig_unnamed(rig, "a");
@@ -193,7 +193,7 @@ static void a_container_without_names_counts_already(void **state)
     assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 700);
 }
 
-static void new_names_keep_the_numbers(void **state)
+TEST_WITH(new_names_keep_the_numbers, setup, rig_teardown)
 {
     struct rig *rig = *state;
     struct container *a = rig_container(rig, "a");
@@ -207,7 +207,7 @@ static void new_names_keep_the_numbers(void **state)
 }
 
 /* One of a container's series cannot have the new labels: then it shows none, and still counts. */
-static void refused_names_drop_all_of_a_container(void **state)
+TEST_WITH(refused_names_drop_all_of_a_container, setup, rig_teardown)
 {
     struct rig *rig = *state;
     struct container *a = rig_container(rig, "a");
@@ -230,7 +230,7 @@ static double lacking(struct rig *rig, const char *reason)
 }
 
 /* The kernel's counts of a cgroup include its descendants'. */
-static void the_node_counts_what_is_inside_once(void **state)
+TEST_WITH(the_node_counts_what_is_inside_once, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "kind");
@@ -252,7 +252,7 @@ static void the_node_counts_what_is_inside_once(void **state)
 }
 
 /* Where all memory is local, what the probe sees at best is a lower bound, until more is known. */
-static void the_machine_is_the_last_resort(void **state)
+TEST_WITH(the_machine_is_the_last_resort, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig->facts.machine.numa_nodes = 1;
@@ -274,7 +274,7 @@ static void the_machine_is_the_last_resort(void **state)
     assert_true(isnan(rig_value(rig, baseline, "")));
 }
 
-static void why_there_is_no_baseline_is_said(void **state)
+TEST_WITH(why_there_is_no_baseline_is_said, setup, rig_teardown)
 {
     struct rig *rig = *state;
     const char *note = C("memory_read_latency_no_baseline");
@@ -308,7 +308,7 @@ static void why_there_is_no_baseline_is_said(void **state)
 
 /* Three minutes without c_cache, then the probe has calibrated: no time, no reads of before count.
  */
-static void wait_is_absent_until_a_latency_is_known(void **state)
+TEST_WITH(wait_is_absent_until_a_latency_is_known, setup, rig_teardown)
 {
     struct rig *rig = *state;
     const char *const absent[] = {C("memory_read_wait_seconds"), C("memory_read_latency_reads"),
@@ -333,7 +333,7 @@ static void wait_is_absent_until_a_latency_is_known(void **state)
     assert_true(rig_value(rig, N("memory_read_latency_reads"), "") == 100000);
 }
 
-static void a_default_container_has_at_most_nineteen_series(void **state)
+TEST_WITH(a_default_container_has_at_most_nineteen_series, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -347,7 +347,7 @@ static void a_default_container_has_at_most_nineteen_series(void **state)
                 19 - 4); /* four are the slowdown collector's */
 }
 
-static void the_threshold_is_the_baseline_times_a_factor(void **state)
+TEST_WITH(the_threshold_is_the_baseline_times_a_factor, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -372,7 +372,7 @@ static void the_threshold_is_the_baseline_times_a_factor(void **state)
 }
 
 /* One window alone may be its scatter; with the next it was none. */
-static void one_window_just_above_is_not_over(void **state)
+TEST_WITH(one_window_just_above_is_not_over, setup, rig_teardown)
 {
     static const struct {
         double cycles, over;
@@ -393,7 +393,7 @@ static void one_window_just_above_is_not_over(void **state)
 }
 
 /* The neighbour reads all the time: no window of 'a' is calm, so there is nothing to compare. */
-static void without_calm_windows_there_is_no_baseline(void **state)
+TEST_WITH(without_calm_windows_there_is_no_baseline, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -412,7 +412,7 @@ static void without_calm_windows_there_is_no_baseline(void **state)
 }
 
 /* As under replay of a recording from a machine without counters. */
-static void before_any_window_the_node_shows_nothing(void **state)
+TEST_WITH(before_any_window_the_node_shows_nothing, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -425,7 +425,7 @@ static void before_any_window_the_node_shows_nothing(void **state)
     assert_true(rig_value(rig, N("memory_reads"), "") == 0);
 }
 
-static void the_node_adds_up_and_observes_once_per_window(void **state)
+TEST_WITH(the_node_adds_up_and_observes_once_per_window, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -440,7 +440,7 @@ static void the_node_adds_up_and_observes_once_per_window(void **state)
     assert_true(rig_value(rig, N("memory_read_window_latency_seconds"), "") == 2);
 }
 
-static void without_the_base_frequency_counters_stay_and_latency_is_absent(void **state)
+TEST_WITH(without_the_base_frequency_counters_stay_and_latency_is_absent, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig->facts.machine.base_frequency_hz = 0;
@@ -452,7 +452,7 @@ static void without_the_base_frequency_counters_stay_and_latency_is_absent(void 
     assert_true(isnan(rig_value(rig, "interference_cpu_base_frequency_hertz", "")));
 }
 
-static void a_dead_counter_switches_the_collector_off(void **state)
+TEST_WITH(a_dead_counter_switches_the_collector_off, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -468,7 +468,7 @@ static void a_dead_counter_switches_the_collector_off(void **state)
     assert_int_not_equal(rig_tick(rig), 0);
 }
 
-static void without_file_descriptors_it_says_so_and_tries_again(void **state)
+TEST_WITH(without_file_descriptors_it_says_so_and_tries_again, setup, rig_teardown)
 {
     struct rig *rig = *state;
     struct container *a = rig_container(rig, "a");
@@ -488,7 +488,7 @@ static void without_file_descriptors_it_says_so_and_tries_again(void **state)
 
 /* An ended container's descriptors are free only after its last counts were read, which may be long
  * before the next container comes or goes. */
-static void what_an_ended_container_frees_is_used_at_once(void **state)
+TEST_WITH(what_an_ended_container_frees_is_used_at_once, setup, rig_teardown)
 {
     struct rig *rig = *state;
     struct container *a = rig_container(rig, "a");
@@ -504,7 +504,7 @@ static void what_an_ended_container_frees_is_used_at_once(void **state)
     assert_false(rig->status.wants_reconcile);
 }
 
-static void a_partly_counted_group_keeps_its_explanation(void **state)
+TEST_WITH(a_partly_counted_group_keeps_its_explanation, setup, rig_teardown)
 {
     struct rig *rig = *state;
     struct container *a = rig_container(rig, "a");
@@ -521,7 +521,7 @@ static void a_partly_counted_group_keeps_its_explanation(void **state)
 }
 
 /* The window after a failed read is as long as what it counted. */
-static void a_failed_read_lengthens_the_next_window(void **state)
+TEST_WITH(a_failed_read_lengthens_the_next_window, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -537,7 +537,7 @@ static void a_failed_read_lengthens_the_next_window(void **state)
     assert_true(rig_value(rig, C("memory_read_latency_observed_seconds"), "container=\"a\"") == 3);
 }
 
-static void a_steady_tick_allocates_nothing(void **state)
+TEST_WITH(a_steady_tick_allocates_nothing, setup, rig_teardown)
 {
     struct rig *rig = *state;
     if (!malloc_count_works())
@@ -606,7 +606,7 @@ static struct live_container shown(struct rig *rig)
     return c;
 }
 
-static void what_people_are_shown_of_a_container(void **state)
+TEST_WITH(what_people_are_shown_of_a_container, setup_live, teardown_live)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -634,45 +634,4 @@ static void what_people_are_shown_of_a_container(void **state)
     fake_group_run(g, 1, 1000000000u);
     c = shown(rig);
     assert_true(c.socket_known && c.socket_share[0] == 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, rig_teardown)
-        T(the_worked_number),
-        T(reads_that_take_no_time_are_implausible),
-        T(windows_are_differences),
-        T(both_cpus_are_scaled_alone),
-        T(an_idle_window_shows_no_latency_and_discards_nothing),
-        T(a_starved_window_is_discarded),
-        T(after_a_reset_the_new_total_is_the_baseline),
-        T(roles_that_cannot_be_counted_are_absent),
-        T(reads_without_cycles_are_implausible),
-        T(a_failed_read_is_counted_and_reported),
-        T(an_ended_container_is_read_once_more_then_lingers),
-        T(a_container_without_names_counts_already),
-        T(new_names_keep_the_numbers),
-        T(refused_names_drop_all_of_a_container),
-        T(the_node_counts_what_is_inside_once),
-        T(the_machine_is_the_last_resort),
-        T(why_there_is_no_baseline_is_said),
-        T(wait_is_absent_until_a_latency_is_known),
-        T(a_default_container_has_at_most_nineteen_series),
-        T(the_threshold_is_the_baseline_times_a_factor),
-        T(one_window_just_above_is_not_over),
-        T(without_calm_windows_there_is_no_baseline),
-        T(before_any_window_the_node_shows_nothing),
-        T(the_node_adds_up_and_observes_once_per_window),
-        T(without_the_base_frequency_counters_stay_and_latency_is_absent),
-        T(a_dead_counter_switches_the_collector_off),
-        T(without_file_descriptors_it_says_so_and_tries_again),
-        T(what_an_ended_container_frees_is_used_at_once),
-        T(a_partly_counted_group_keeps_its_explanation),
-        T(a_failed_read_lengthens_the_next_window),
-        T(a_steady_tick_allocates_nothing),
-        cmocka_unit_test_setup_teardown(what_people_are_shown_of_a_container, setup_live,
-                                        teardown_live),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,9 +32,8 @@ static int fills_memory_cycles(const struct fills *fills, struct fill_times time
     return err;
 }
 
-static void the_worked_number(void **state)
+TEST(the_worked_number)
 {
-    (void)state;
     double out;
     assert_int_equal(fills_memory_cycles(&worked, worked_times, &out), 0);
     assert_true(near(out, 396));
@@ -42,9 +41,8 @@ static void the_worked_number(void **state)
     assert_true(near(out, 3.5e8));
 }
 
-static void what_cannot_be_told_is_not_told(void **state)
+TEST(what_cannot_be_told_is_not_told)
 {
-    (void)state;
     static const struct {
         struct fills fills;
         struct fill_times times;
@@ -76,9 +74,8 @@ static void what_cannot_be_told_is_not_told(void **state)
 }
 
 /* Arm's: A has the hits in the L1, too. */
-static void the_worked_number_of_loads(void **state)
+TEST(the_worked_number_of_loads)
 {
-    (void)state;
     static const struct fill_times times = {11, 60, 4};
     struct fills fills = {.memory = -1};
     double out = 7;
@@ -101,9 +98,8 @@ static void the_worked_number_of_loads(void **state)
     assert_true(fills.memory == 1.03e6);
 }
 
-static void the_self_test(void **state)
+TEST(the_self_test)
 {
-    (void)state;
     double out;
     const struct fills fills = {2.4e6, 0, 0, 5000, 0}, none = {2.4e6, 0, 0, 0, 0};
     assert_int_equal(fills_self_test(&fills, 250e-9, 2e9, &out), 0);
@@ -159,7 +155,7 @@ static void work(struct rig *rig, const char *key, int cpu, uint64_t hz, uint64_
 }
 
 /* 400 cycles at 2.5 GHz are 160 ns; the same names as on Intel's. */
-static void the_names_are_those_of_intels(void **state)
+TEST_WITH(the_names_are_those_of_intels, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -182,7 +178,7 @@ static void the_names_are_those_of_intels(void **state)
 }
 
 /* 400 cycles at 4 GHz and 200 at 2 GHz are 100 ns each; by the mean frequency it would be 97. */
-static void each_cpu_by_its_own_frequency(void **state)
+TEST_WITH(each_cpu_by_its_own_frequency, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -193,7 +189,7 @@ static void each_cpu_by_its_own_frequency(void **state)
     assert_true(near(rig_value(rig, C("memory_read_wait_seconds"), ""), 0.2));
 }
 
-static void a_negative_remainder_is_implausible(void **state)
+TEST_WITH(a_negative_remainder_is_implausible, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -213,7 +209,7 @@ static void a_negative_remainder_is_implausible(void **state)
 }
 
 /* A container that lives in its L2: no latency from that window, and nothing wrong with it. */
-static void hits_drown_the_memory(void **state)
+TEST_WITH(hits_drown_the_memory, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -226,7 +222,7 @@ static void hits_drown_the_memory(void **state)
     assert_int_equal(rig->status.discarded[DISCARD_IMPLAUSIBLE], 0);
 }
 
-static void without_times_there_are_counts(void **state)
+TEST_WITH(without_times_there_are_counts, NULL, rig_teardown)
 {
     struct rig *rig = start(state, &core_latency_collector);
     verdict_clear(&rig->facts.probe);
@@ -256,7 +252,7 @@ static void without_times_there_are_counts(void **state)
 
 /* Four counters: cycles, instructions, reads; no latency, with the reason; with six again it goes
  * on. */
-static void with_four_counters_there_are_counts(void **state)
+TEST_WITH(with_four_counters_there_are_counts, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -287,7 +283,7 @@ static void with_four_counters_there_are_counts(void **state)
 }
 
 /* The self-test failed: what needs the event goes, the other counts stay. */
-static void an_untrue_event_gives_no_latency(void **state)
+TEST_WITH(an_untrue_event_gives_no_latency, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -303,7 +299,7 @@ static void an_untrue_event_gives_no_latency(void **state)
     assert_true(rig_value(rig, C("cpu_cycles"), "") == 2.5e9);
 }
 
-static void slowdown_says_what_it_lacks(void **state)
+TEST_WITH(slowdown_says_what_it_lacks, NULL, rig_teardown)
 {
     struct rig *rig = start(state, &slowdown_collector);
     struct verdict why;
@@ -319,7 +315,7 @@ static void slowdown_says_what_it_lacks(void **state)
 
 /* ---- any other CPU ---- */
 
-static void any_cpu_counts_cycles_and_instructions(void **state)
+TEST_WITH(any_cpu_counts_cycles_and_instructions, NULL, rig_teardown)
 {
     struct rig *rig = start(state, &core_latency_collector);
     struct verdict why;
@@ -356,7 +352,7 @@ static void any_cpu_counts_cycles_and_instructions(void **state)
         assert_int_equal(rig->status.discarded[i], 0);
 }
 
-static void without_any_counter_it_is_off(void **state)
+TEST_WITH(without_any_counter_it_is_off, NULL, rig_teardown)
 {
     struct rig *rig = start(state, &core_latency_collector);
     struct verdict why;
@@ -394,7 +390,7 @@ static void burst(struct rig *rig, double in_flight, double latency_ns, double l
 
 /* 14 and 50 cycles at 3.5 GHz are 4 and 14.286 ns: t2 10, t3 46. Then the error is known: 396
  * cycles in flight and 4 before are 400, 114.29 ns. */
-static void the_probe_measures_the_caches(void **state)
+TEST_WITH(the_probe_measures_the_caches, setup_probe, rig_teardown)
 {
     struct rig *rig = *state;
     for (int i = 0; i < 8; i++) {
@@ -417,7 +413,7 @@ static void the_probe_measures_the_caches(void **state)
 }
 
 /* One miss at a time, counted in fours, rounded down. */
-static void an_event_in_fours_is_found(void **state)
+TEST_WITH(an_event_in_fours_is_found, setup_probe, rig_teardown)
 {
     struct rig *rig = *state;
     burst(rig, 3, 400 / 3.5, 0, 0);
@@ -433,7 +429,7 @@ static void an_event_in_fours_is_found(void **state)
 }
 
 /* Far more than its misses: some other event. */
-static void an_event_that_counts_too_much_is_found(void **state)
+TEST_WITH(an_event_that_counts_too_much_is_found, setup_probe, rig_teardown)
 {
     struct rig *rig = *state;
     for (int i = 0; i < 3; i++)
@@ -441,7 +437,7 @@ static void an_event_that_counts_too_much_is_found(void **state)
     assert_true(rig->facts.in_flight_untrue);
 }
 
-static void fills_that_a_hypervisor_filters_are_found(void **state)
+TEST_WITH(fills_that_a_hypervisor_filters_are_found, setup_probe, rig_teardown)
 {
     struct rig *rig = *state;
     for (int i = 0; i < 3; i++) {
@@ -455,7 +451,7 @@ static void fills_that_a_hypervisor_filters_are_found(void **state)
 }
 
 /* A guest whose hypervisor filters the fills, as the probe finds out: the rest goes on counting. */
-static void filtered_fills_leave_cycles(void **state)
+TEST_WITH(filtered_fills_leave_cycles, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -485,33 +481,4 @@ static void filtered_fills_leave_cycles(void **state)
     assert_int_equal(rig_tick(rig), 0);
     assert_true(rig_value(rig, C("cpu_cycles"), "\"new\"") == 2.5e9);
     assert_true(isnan(rig_value(rig, C("memory_reads"), "\"new\"")));
-}
-
-int main(void)
-{
-#define ZEN(name) cmocka_unit_test_setup_teardown(name, setup, rig_teardown)
-#define BARE(name) cmocka_unit_test_teardown(name, rig_teardown)
-#define PROBE(name) cmocka_unit_test_setup_teardown(name, setup_probe, rig_teardown)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_worked_number),
-        cmocka_unit_test(what_cannot_be_told_is_not_told),
-        cmocka_unit_test(the_worked_number_of_loads),
-        cmocka_unit_test(the_self_test),
-        ZEN(the_names_are_those_of_intels),
-        ZEN(each_cpu_by_its_own_frequency),
-        ZEN(a_negative_remainder_is_implausible),
-        ZEN(hits_drown_the_memory),
-        ZEN(with_four_counters_there_are_counts),
-        ZEN(an_untrue_event_gives_no_latency),
-        BARE(without_times_there_are_counts),
-        BARE(slowdown_says_what_it_lacks),
-        BARE(any_cpu_counts_cycles_and_instructions),
-        BARE(without_any_counter_it_is_off),
-        PROBE(the_probe_measures_the_caches),
-        PROBE(an_event_in_fours_is_found),
-        PROBE(an_event_that_counts_too_much_is_found),
-        PROBE(fills_that_a_hypervisor_filters_are_found),
-        cmocka_unit_test_setup_teardown(filtered_fills_leave_cycles, setup, rig_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,7 +154,7 @@ static struct core_cache in_cycles(double cycles)
     return (struct core_cache){cycles, 0};
 }
 
-static void test_window_cases(void **state)
+TEST(test_window_cases)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(window_cases); i++) {
@@ -174,7 +174,7 @@ static void test_window_cases(void **state)
     }
 }
 
-static void test_window_clocks_include_starved_cpus(void **state)
+TEST(test_window_clocks_include_starved_cpus)
 {
     (void)state;
     struct window_sum sum;
@@ -190,7 +190,7 @@ static void test_window_clocks_include_starved_cpus(void **state)
 }
 
 /* Whichever of its counts fell, and whether it was multiplexed or not. */
-static void test_window_takes_nothing_from_a_reset_cpu(void **state)
+TEST(test_window_takes_nothing_from_a_reset_cpu)
 {
     (void)state;
     const uint64_t good[2] = {3, 4}, before[2] = {5, 5};
@@ -211,7 +211,7 @@ static void test_window_takes_nothing_from_a_reset_cpu(void **state)
 }
 
 /* Counters add windows: over any cut into windows an unmultiplexed group sums to its total. */
-static void test_windows_add_up_to_the_total(void **state)
+TEST(test_windows_add_up_to_the_total)
 {
     (void)state;
     const uint64_t total[][2] = {{0, 0}, {17, 3}, {17, 3}, {90071992547409ull, 1000}, {BIG, 1001}};
@@ -272,7 +272,7 @@ static const struct core_case core_cases[] = {
     {"not calibrated", {2100000000, 2100000000, 1000, 124500}, 2.1e9, 0, -ENODATA, 0, 0},
 };
 
-static void test_core_latency(void **state)
+TEST(test_core_latency)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(core_cases); i++) {
@@ -294,7 +294,7 @@ static void test_core_latency(void **state)
 }
 
 /* Scaling all four counts alike, as for a multiplexed window, leaves the latency alone. */
-static void test_core_latency_is_a_ratio(void **state)
+TEST(test_core_latency_is_a_ratio)
 {
     (void)state;
     const struct core_latency_counts once = {2600000000, 2100000000, 1000000, 156900000};
@@ -307,7 +307,7 @@ static void test_core_latency_is_a_ratio(void **state)
     assert_near(b.wait_seconds, 3 * a.wait_seconds, 1e-12);
 }
 
-static void test_core_frequency(void **state)
+TEST(test_core_frequency)
 {
     (void)state;
     double f = -1;
@@ -319,7 +319,7 @@ static void test_core_frequency(void **state)
     assert_true(f == -1);
 }
 
-static void test_calibration(void **state)
+TEST(test_calibration)
 {
     (void)state;
     const struct core_latency_counts counts = {2100000000, 2100000000, 1000000, 124500000};
@@ -348,7 +348,7 @@ static void test_calibration(void **state)
 
 /* A machine whose uncore has a clock of its own: 16 core cycles, 30 ns until the miss is known, 65
  * ns from then on. The probe runs at 3.8 GHz, the container at 2.0. */
-static void test_two_parts(void **state)
+TEST(test_two_parts)
 {
     (void)state;
     const struct core_latency_counts probe = {3800000000, 2000000000, 1000000, 247000000};
@@ -379,7 +379,7 @@ static void test_two_parts(void **state)
 }
 
 /* A c_cache that is wrong by 21 cycles shows as 10 ns: 10 / 80.238 = 12.46 %. */
-static void test_wrong_cache_cycles_shows_as_error(void **state)
+TEST(test_wrong_cache_cycles_shows_as_error)
 {
     (void)state;
     const struct core_latency_counts counts = {2100000000, 2100000000, 1000000, 124500000};
@@ -392,7 +392,7 @@ static void test_wrong_cache_cycles_shows_as_error(void **state)
 }
 
 /* Table 2 of Shen & Li: true (MLC) and estimated ns, relative error in percent. */
-static void test_error_ratio(void **state)
+TEST(test_error_ratio)
 {
     (void)state;
     const double rows[][3] = {
@@ -431,7 +431,7 @@ static const struct imc_case imc_cases[] = {
     {"no frequency", 600000000, 10000000, 0, 14.3, -ENODATA, 0, -ENODATA, 0},
 };
 
-static void test_imc_latency(void **state)
+TEST(test_imc_latency)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(imc_cases); i++) {
@@ -449,7 +449,7 @@ static void test_imc_latency(void **state)
     }
 }
 
-static void test_imc_frequency(void **state)
+TEST(test_imc_frequency)
 {
     (void)state;
     double hz = -1;
@@ -466,7 +466,7 @@ static void test_imc_frequency(void **state)
 }
 
 /* 10 us of a second that saw 30,000 reads are no three thousand million. */
-static void test_a_moment_is_not_extrapolated(void **state)
+TEST(test_a_moment_is_not_extrapolated)
 {
     (void)state;
     const uint64_t count[1] = {30000};
@@ -482,7 +482,7 @@ static void test_a_moment_is_not_extrapolated(void **state)
 }
 
 /* 3.5 GHz makes all the reads, 236 cycles each; 2.0 GHz spins: the mean frequency says 101.8 ns. */
-static void test_each_cpu_has_its_own_frequency(void **state)
+TEST(test_each_cpu_has_its_own_frequency)
 {
     (void)state;
     const double base = 2.0e9;
@@ -511,7 +511,7 @@ static void test_each_cpu_has_its_own_frequency(void **state)
 }
 
 /* Per CPU: scaled first, then by its own clock. */
-static void test_sums_by_each_cpus_clock(void **state)
+TEST(test_sums_by_each_cpus_clock)
 {
     (void)state;
     enum { CPUS = 3, ROLES = 7 };
@@ -540,27 +540,4 @@ static void test_sums_by_each_cpus_clock(void **state)
     /* 10 * 2000 / 3500 + 12 * 1; the third has no clock. */
     assert_true(fabs(sum.reference[reads] - (20000.0 / 3500 + 12)) < 1e-9);
     assert_int_equal(sum.clockless, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_window_cases),
-        cmocka_unit_test(test_window_clocks_include_starved_cpus),
-        cmocka_unit_test(test_window_takes_nothing_from_a_reset_cpu),
-        cmocka_unit_test(test_windows_add_up_to_the_total),
-        cmocka_unit_test(test_core_latency),
-        cmocka_unit_test(test_core_latency_is_a_ratio),
-        cmocka_unit_test(test_core_frequency),
-        cmocka_unit_test(test_calibration),
-        cmocka_unit_test(test_two_parts),
-        cmocka_unit_test(test_wrong_cache_cycles_shows_as_error),
-        cmocka_unit_test(test_error_ratio),
-        cmocka_unit_test(test_imc_latency),
-        cmocka_unit_test(test_imc_frequency),
-        cmocka_unit_test(test_a_moment_is_not_extrapolated),
-        cmocka_unit_test(test_each_cpu_has_its_own_frequency),
-        cmocka_unit_test(test_sums_by_each_cpus_clock),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,7 +97,7 @@ static bool change(struct fixture *f, struct container_diff diff)
 
 #define ONE(member, which) ((struct container_diff){.member = {&(struct container *){which}, 1}})
 
-static void they_follow_their_container(void **state)
+TEST_WITH(they_follow_their_container, setup, teardown)
 {
     struct fixture *f = *state;
     change(f, ONE(added, &f->a));
@@ -117,7 +117,7 @@ static void they_follow_their_container(void **state)
     assert_int_equal(f->keeper.freed, 1);
 }
 
-static void another_user_of_the_slot_is_not_mistaken(void **state)
+TEST_WITH(another_user_of_the_slot_is_not_mistaken, setup, teardown)
 {
     struct fixture *f = *state;
     struct container later = {.slot = 3, .path = "/later"};
@@ -130,7 +130,7 @@ static void another_user_of_the_slot_is_not_mistaken(void **state)
     assert_int_equal(f->keeper.freed, 1);
 }
 
-static void what_could_not_be_opened_is_tried_when_something_was_freed(void **state)
+TEST_WITH(what_could_not_be_opened_is_tried_when_something_was_freed, setup, teardown)
 {
     struct fixture *f = *state;
     change(f, ONE(added, &f->a));
@@ -151,7 +151,7 @@ static void what_could_not_be_opened_is_tried_when_something_was_freed(void **st
     assert_false(f->status.wants_reconcile);
 }
 
-static void one_that_ended_is_not_opened_any_more(void **state)
+TEST_WITH(one_that_ended_is_not_opened_any_more, setup, teardown)
 {
     struct fixture *f = *state;
     f->keeper.cannot_open = true;
@@ -161,24 +161,11 @@ static void one_that_ended_is_not_opened_any_more(void **state)
     assert_int_equal(((struct note *)lanes_at(&f->lanes, 3))->tries, 1);
 }
 
-static void without_memory_the_container_is_left_out(void **state)
+TEST_WITH(without_memory_the_container_is_left_out, setup, teardown)
 {
     struct fixture *f = *state;
     f->keeper.no_memory = true;
     change(f, ONE(added, &f->a));
     assert_null(lanes_at(&f->lanes, 3));
     change(f, ONE(ended, &f->a));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        T(they_follow_their_container),
-        T(another_user_of_the_slot_is_not_mistaken),
-        T(what_could_not_be_opened_is_tried_when_something_was_freed),
-        T(one_that_ended_is_not_opened_any_more),
-        T(without_memory_the_container_is_left_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

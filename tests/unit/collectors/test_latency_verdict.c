@@ -18,7 +18,7 @@ static struct facts machine(double cache_cycles)
     return (struct facts){.machine = {.base_frequency_hz = 2e9, .cache_cycles = cache_cycles}};
 }
 
-static void under_way(void **state)
+TEST(under_way)
 {
     struct facts facts = machine(0);
     (void)state;
@@ -35,7 +35,7 @@ static void under_way(void **state)
     judged(&facts, REASON_OK, "");
 }
 
-static void impossible(void **state)
+TEST(impossible)
 {
     struct facts facts = machine(0);
     (void)state;
@@ -52,7 +52,7 @@ static void impossible(void **state)
 }
 
 /* It costs slowdown its counters, not latency. */
-static void the_watchdog_is_no_obstacle(void **state)
+TEST(the_watchdog_is_no_obstacle)
 {
     struct facts facts = machine(44);
     struct verdict verdict;
@@ -65,7 +65,7 @@ static void the_watchdog_is_no_obstacle(void **state)
 }
 
 /* A guest whose TSC says 2.0 GHz on a host that counts at 2.1. */
-static void a_base_frequency_that_is_exceeded(void **state)
+TEST(a_base_frequency_that_is_exceeded)
 {
     struct facts facts = machine(44);
     const uint64_t second = 1000000000;
@@ -83,15 +83,4 @@ static void a_base_frequency_that_is_exceeded(void **state)
     assert_true(base_frequency_check(&facts, 2100000000, second));
     assert_false(base_frequency_check(&facts, 2100000000, second)); /* said once */
     judged(&facts, REASON_OK, "2.100 GHz or more, the TSC is taken to run at 2.000 GHz");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(under_way),
-        cmocka_unit_test(impossible),
-        cmocka_unit_test(the_watchdog_is_no_obstacle),
-        cmocka_unit_test(a_base_frequency_that_is_exceeded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static void assert_near(double got, double want, double tolerance)
 
 /* ---- worked numbers ---- */
 
-static void worked(void **state)
+TEST(worked)
 {
     (void)state;
     struct nvmm_carry carry = {0};
@@ -30,7 +30,7 @@ static void worked(void **state)
 }
 
 /* When all samples are of persistent memory the estimate is the count, to the last bit. */
-static void nothing_but_persistent_memory(void **state)
+TEST(nothing_but_persistent_memory)
 {
     (void)state;
     for (uint64_t events = 1; events <= 200; events++) {
@@ -46,7 +46,7 @@ static void nothing_but_persistent_memory(void **state)
     }
 }
 
-static void windows_without_a_sample_are_carried(void **state)
+TEST(windows_without_a_sample_are_carried)
 {
     (void)state;
     struct nvmm_carry carry = {0};
@@ -67,7 +67,7 @@ static void windows_without_a_sample_are_carried(void **state)
 }
 
 /* The first sample that is known says nothing about hours of which none was. */
-static void windows_of_unknown_medium_are_left_out(void **state)
+TEST(windows_of_unknown_medium_are_left_out)
 {
     (void)state;
     struct nvmm_carry carry = {0};
@@ -87,7 +87,7 @@ static void windows_of_unknown_medium_are_left_out(void **state)
     assert_near(usage.bytes, 428, 1e-9);
 }
 
-static void other_memory_settles_what_was_carried(void **state)
+TEST(other_memory_settles_what_was_carried)
 {
     (void)state;
     struct nvmm_carry carry = {0};
@@ -101,7 +101,7 @@ static void other_memory_settles_what_was_carried(void **state)
     assert_int_equal(carry.events, 0);
 }
 
-static void sizes(void **state)
+TEST(sizes)
 {
     (void)state;
     struct nvmm_carry carry = {0};
@@ -132,7 +132,7 @@ static void sizes(void **state)
     assert_near(usage.bytes, 3200, 1e-9);
 }
 
-static void contradictions(void **state)
+TEST(contradictions)
 {
     (void)state;
     static const struct nvmm_window bad[] = {
@@ -297,7 +297,7 @@ static struct errors errors_over_seeds(const struct stream *stream)
     return errors;
 }
 
-static void error_is_within_its_bound(void **state)
+TEST(error_is_within_its_bound)
 {
     (void)state;
     /* Periods scaled down from 2503, 5107 and 9973, primes as well. The second has a sample in one
@@ -335,7 +335,7 @@ static void error_is_within_its_bound(void **state)
     }
 }
 
-static void loss_of_one_medium_is_a_bias(void **state)
+TEST(loss_of_one_medium_is_a_bias)
 {
     (void)state;
     const struct stream stream = {.period = 23,
@@ -348,20 +348,4 @@ static void loss_of_one_medium_is_a_bias(void **state)
     /* 0.25 of 0.75 samples are left of a share of 0.5: a third less. */
     assert_near(e.mean_accesses, -1.0 / 3, 0.01);
     assert_near(e.mean_period, -0.5, 0.01);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worked),
-        cmocka_unit_test(nothing_but_persistent_memory),
-        cmocka_unit_test(windows_without_a_sample_are_carried),
-        cmocka_unit_test(windows_of_unknown_medium_are_left_out),
-        cmocka_unit_test(other_memory_settles_what_was_carried),
-        cmocka_unit_test(sizes),
-        cmocka_unit_test(contradictions),
-        cmocka_unit_test(error_is_within_its_bound),
-        cmocka_unit_test(loss_of_one_medium_is_a_bias),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 
 /* ---- containers come and go ---- */
 
-static void an_ended_container_waits_for_its_samples(void **state)
+TEST_WITH(an_ended_container_waits_for_its_samples, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
@@ -28,7 +28,7 @@ static void an_ended_container_waits_for_its_samples(void **state)
     nvmm_is(nvmm_stores(rig), NAN);
 }
 
-static void a_sampler_that_is_stuck_is_told(void **state)
+TEST_WITH(a_sampler_that_is_stuck_is_told, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
@@ -66,7 +66,7 @@ static void a_sampler_that_is_stuck_is_told(void **state)
 }
 
 /* Nothing else changes: a tenant's silent memory is the tenant's. */
-static void silent_memory_is_told(void **state)
+TEST_WITH(silent_memory_is_told, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
@@ -95,7 +95,7 @@ static void silent_memory_is_told(void **state)
 
 /* Five ticks, where these are long; and what a recording says of a time without stores is no
  * sign of anything. */
-static void a_sampler_is_given_time(void **state)
+TEST_WITH(a_sampler_is_given_time, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
@@ -116,7 +116,7 @@ static void a_sampler_is_given_time(void **state)
     }
 }
 
-static void an_error_of_the_sampler_is_told(void **state)
+TEST_WITH(an_error_of_the_sampler_is_told, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -131,7 +131,7 @@ static void an_error_of_the_sampler_is_told(void **state)
     nvmm_is(rig_value(rig, C "nvmm_writer_threads", ""), 0);
 }
 
-static void a_dead_sampler_does_not_keep_descriptors(void **state)
+TEST_WITH(a_dead_sampler_does_not_keep_descriptors, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
@@ -144,7 +144,7 @@ static void a_dead_sampler_does_not_keep_descriptors(void **state)
 }
 
 /* The slot's next container is another one, whoever still has samples of the first. */
-static void a_slot_changes_hands(void **state)
+TEST_WITH(a_slot_changes_hands, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
@@ -169,7 +169,7 @@ static void a_slot_changes_hands(void **state)
     nvmm_is(rig_value(rig, C "memory_samples", "medium=\"nvmm\""), 0);
 }
 
-static void new_names_keep_the_numbers(void **state)
+TEST_WITH(new_names_keep_the_numbers, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *c = rig_unnamed(rig, "a");
@@ -187,7 +187,7 @@ static void new_names_keep_the_numbers(void **state)
     nvmm_is(rig_value(rig, C "nvmm_accesses", "container=\"a\""), NAN);
 }
 
-static void without_file_descriptors_it_says_so_and_tries_again(void **state)
+TEST_WITH(without_file_descriptors_it_says_so_and_tries_again, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     verdict_set(&rig->fake.open_error, REASON_FD_LIMIT, "too many");
@@ -206,7 +206,7 @@ static void without_file_descriptors_it_says_so_and_tries_again(void **state)
 }
 
 /* Its stores are counted; it is tried again, and said, until its loads are as well. */
-static void loads_alone_that_could_not_be_opened(void **state)
+TEST_WITH(loads_alone_that_could_not_be_opened, nvmm_setup_loads, nvmm_teardown)
 {
     struct rig *rig = *state;
     verdict_set(&rig->fake.open_error, REASON_FD_LIMIT, "too many");
@@ -228,7 +228,7 @@ static void loads_alone_that_could_not_be_opened(void **state)
 }
 
 /* The same reason, but one of them is everyday. */
-static void one_that_is_gone_and_one_that_cannot_be_counted(void **state)
+TEST_WITH(one_that_is_gone_and_one_that_cannot_be_counted, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     verdict_set(&rig->fake.open_error, REASON_NO_DEVICE, "cgroup a is gone");
@@ -242,7 +242,7 @@ static void one_that_is_gone_and_one_that_cannot_be_counted(void **state)
     assert_string_equal(rig->status.verdict.words, "perf cannot count per cgroup");
 }
 
-static void a_source_that_counts_nothing_is_told(void **state)
+TEST_WITH(a_source_that_counts_nothing_is_told, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -262,7 +262,7 @@ static void a_source_that_counts_nothing_is_told(void **state)
 }
 
 /* As a recording without sample lines: counts alone are no estimate of 0. */
-static void without_samples_there_is_no_estimate(void **state)
+TEST_WITH(without_samples_there_is_no_estimate, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
@@ -277,26 +277,4 @@ static void without_samples_there_is_no_estimate(void **state)
     nvmm_tick(rig);
     nvmm_is(nvmm_stores(rig), 200);
     assert_false(rig->status.unavailable);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, nvmm_setup, nvmm_teardown)
-        T(an_ended_container_waits_for_its_samples),
-        T(a_sampler_that_is_stuck_is_told),
-        T(silent_memory_is_told),
-        T(a_sampler_is_given_time),
-        T(an_error_of_the_sampler_is_told),
-        T(a_dead_sampler_does_not_keep_descriptors),
-        T(a_slot_changes_hands),
-        T(new_names_keep_the_numbers),
-        T(without_file_descriptors_it_says_so_and_tries_again),
-        cmocka_unit_test_setup_teardown(loads_alone_that_could_not_be_opened, nvmm_setup_loads,
-                                        nvmm_teardown),
-        T(one_that_is_gone_and_one_that_cannot_be_counted),
-        T(a_source_that_counts_nothing_is_told),
-        T(without_samples_there_is_no_estimate),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ static double number(const json_t *object, const char *access, const char *key)
     return json_number_value(json_object_get(json_object_get(object, access), key));
 }
 
-static void nothing_was_shown_yet(void **state)
+TEST(nothing_was_shown_yet)
 {
     (void)state;
     struct board *board;
@@ -35,7 +35,7 @@ static void nothing_was_shown_yet(void **state)
     board_free(board);
 }
 
-static void threads_by_process_and_container(void **state)
+TEST(threads_by_process_and_container)
 {
     (void)state;
     struct board *board;
@@ -95,13 +95,4 @@ static void threads_by_process_and_container(void **state)
     }
     json_decref(root);
     board_free(board);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_was_shown_yet),
-        cmocka_unit_test(threads_by_process_and_container),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

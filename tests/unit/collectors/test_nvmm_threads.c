@@ -18,7 +18,7 @@ int pthread_mutex_trylock(pthread_mutex_t *mutex)
 
 /* ---- threads ---- */
 
-static void writers_of_the_last_second(void **state)
+TEST_WITH(writers_of_the_last_second, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *a = rig_container(rig, "a"), *b = rig_container(rig, "b");
@@ -40,7 +40,7 @@ static void writers_of_the_last_second(void **state)
 
 /* 4096 threads are kept, those of the last tick among them; what has no room is not counted as 0.
  */
-static void more_writers_than_are_kept(void **state)
+TEST_WITH(more_writers_than_are_kept, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *a = rig_container(rig, "a");
@@ -123,7 +123,7 @@ static size_t find_thread(const json_t *root, json_int_t tid, struct shown *out)
     return n;
 }
 
-static void processes_and_threads_are_listed(void **state)
+TEST_WITH(processes_and_threads_are_listed, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *a = rig_container(rig, "a"), *b = rig_container(rig, "b");
@@ -166,7 +166,7 @@ static void processes_and_threads_are_listed(void **state)
 }
 
 /* By the latest sample, in whatever order they come. */
-static void how_long_ago_each_thread_stored(void **state)
+TEST_WITH(how_long_ago_each_thread_stored, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *a = rig_container(rig, "a");
@@ -190,7 +190,7 @@ static void how_long_ago_each_thread_stored(void **state)
     json_decref(root);
 }
 
-static void a_list_that_is_being_copied_is_not_waited_for(void **state)
+TEST_WITH(a_list_that_is_being_copied_is_not_waited_for, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
@@ -222,7 +222,7 @@ static void begin_tenth(struct rig *rig)
 }
 
 /* Up to two seconds in all, of which a tenth at a time is new. */
-static void short_ticks_have_rates_of_seconds(void **state)
+TEST_WITH(short_ticks_have_rates_of_seconds, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
@@ -247,7 +247,7 @@ static void short_ticks_have_rates_of_seconds(void **state)
 
 /* It is seen in the tick of its store, whose window is not estimated before the next one; and then
  * in each, a tick older, until it is not in the window any more. */
-static void each_tick_says_anew_who_stored_when(void **state)
+TEST_WITH(each_tick_says_anew_who_stored_when, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
@@ -280,7 +280,7 @@ static void each_tick_says_anew_who_stored_when(void **state)
 }
 
 /* Their samples come in turn. */
-static void threads_of_several_containers(void **state)
+TEST_WITH(threads_of_several_containers, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     enum { CONTAINERS = 8, THREADS = 96 };
@@ -319,7 +319,7 @@ static void of_process(struct rig *rig, const struct container *container, uint3
     nvmm_sample(rig, container, MEDIUM_NVMM, 16, 1)->pid = pid;
 }
 
-static void processes_have_series_when_asked_for(void **state)
+TEST_WITH(processes_have_series_when_asked_for, nvmm_setup_processes, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *a = rig_container(rig, "a"), *b = rig_unnamed(rig, "b");
@@ -352,7 +352,7 @@ static void processes_have_series_when_asked_for(void **state)
     nvmm_is(process(rig, "container=\"b\""), NAN);
 }
 
-static void processes_that_stopped_make_room(void **state)
+TEST_WITH(processes_that_stopped_make_room, nvmm_setup_processes, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
@@ -380,24 +380,4 @@ static void processes_that_stopped_make_room(void **state)
     nvmm_is(process(rig, "pid=\"10001\""), 8);
     nvmm_is(process(rig, "pid=\"5\""), 1);
     nvmm_is(process(rig, "pid=\"10000\""), NAN);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, nvmm_setup, nvmm_teardown)
-        T(writers_of_the_last_second),
-        T(more_writers_than_are_kept),
-        T(processes_and_threads_are_listed),
-        T(how_long_ago_each_thread_stored),
-        T(a_list_that_is_being_copied_is_not_waited_for),
-        T(short_ticks_have_rates_of_seconds),
-        T(each_tick_says_anew_who_stored_when),
-        T(threads_of_several_containers),
-        cmocka_unit_test_setup_teardown(processes_have_series_when_asked_for, nvmm_setup_processes,
-                                        nvmm_teardown),
-        cmocka_unit_test_setup_teardown(processes_that_stopped_make_room, nvmm_setup_processes,
-                                        nvmm_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

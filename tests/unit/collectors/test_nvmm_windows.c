@@ -21,7 +21,7 @@ static void add(struct nvmm_windows *w, uint64_t time_ns, const struct access_sa
 
 /* ---- windows ---- */
 
-static void test_sample_and_count_of_one_time(void **state)
+TEST(test_sample_and_count_of_one_time)
 {
     (void)state;
     struct nvmm_windows w = {0};
@@ -53,7 +53,7 @@ static void test_sample_and_count_of_one_time(void **state)
     assert_true(nvmm_windows_empty(&w));
 }
 
-static void test_windows_are_held_until_settled(void **state)
+TEST(test_windows_are_held_until_settled)
 {
     (void)state;
     struct nvmm_windows w = {0};
@@ -85,7 +85,7 @@ static void test_windows_are_held_until_settled(void **state)
 }
 
 /* The last reading of a container cannot wait: it makes the last window longer. */
-static void test_counting_while_full(void **state)
+TEST(test_counting_while_full)
 {
     (void)state;
     struct nvmm_windows w = {0};
@@ -104,7 +104,7 @@ static void test_counting_while_full(void **state)
     assert_near(settled.usage.accesses, NVMM_HELD + 5);
 }
 
-static void test_media_and_sizes(void **state)
+TEST(test_media_and_sizes)
 {
     (void)state;
     struct nvmm_windows w = {0};
@@ -142,7 +142,7 @@ static struct access_sample of(uint64_t owner, uint32_t pid, uint32_t tid, uint3
                                   .time_ns = 10};
 }
 
-static void test_shares(void **state)
+TEST(test_shares)
 {
     (void)state;
     struct nvmm_threads *threads = nvmm_threads_new();
@@ -172,7 +172,7 @@ static void test_shares(void **state)
     nvmm_threads_free(threads);
 }
 
-static void test_the_table_is_bounded(void **state)
+TEST(test_the_table_is_bounded)
 {
     (void)state;
     struct nvmm_threads *threads = nvmm_threads_new();
@@ -205,7 +205,7 @@ static void test_the_table_is_bounded(void **state)
     nvmm_threads_free(threads);
 }
 
-static void test_who_has_told_everything_is_forgotten(void **state)
+TEST(test_who_has_told_everything_is_forgotten)
 {
     (void)state;
     struct nvmm_threads *threads = nvmm_threads_new();
@@ -232,7 +232,7 @@ static void test_who_has_told_everything_is_forgotten(void **state)
 
 /* ---- the board ---- */
 
-static void test_board(void **state)
+TEST(test_board)
 {
     (void)state;
     struct board *board;
@@ -296,7 +296,7 @@ static void *read_lists(void *context)
 }
 
 /* Lists are of one piece, whenever others look. */
-static void test_board_is_read_by_other_threads(void **state)
+TEST(test_board_is_read_by_other_threads)
 {
     (void)state;
     struct board *board;
@@ -320,20 +320,4 @@ static void test_board_is_read_by_other_threads(void **state)
     assert_non_null(read);
     board_free(board);
     labelset_unref(labels);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sample_and_count_of_one_time),
-        cmocka_unit_test(test_windows_are_held_until_settled),
-        cmocka_unit_test(test_counting_while_full),
-        cmocka_unit_test(test_media_and_sizes),
-        cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_the_table_is_bounded),
-        cmocka_unit_test(test_who_has_told_everything_is_forgotten),
-        cmocka_unit_test(test_board),
-        cmocka_unit_test(test_board_is_read_by_other_threads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

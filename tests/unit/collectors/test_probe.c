@@ -34,7 +34,7 @@ static void counts_of_the_thread(struct rig *rig, double occupancy)
 }
 
 /* 59 bursts are too few; then the lowest of twenty, within its bucket. Remote ones do not count. */
-static void local_bursts_tell_what_memory_takes_when_calm(void **state)
+TEST_WITH(local_bursts_tell_what_memory_takes_when_calm, setup, rig_teardown)
 {
     struct rig *rig = *state;
     for (int i = 0; i < 59; i++) {
@@ -49,7 +49,7 @@ static void local_bursts_tell_what_memory_takes_when_calm(void **state)
     assert_true(fabs(rig->facts.probe_best_seconds / 80e-9 - 1) < 0.04);
 }
 
-static void bursts_are_shown_by_pair(void **state)
+TEST_WITH(bursts_are_shown_by_pair, setup, rig_teardown)
 {
     struct rig *rig = *state;
     burst(rig, 0, 0, 88.8);
@@ -66,7 +66,7 @@ static void bursts_are_shown_by_pair(void **state)
 }
 
 /* Of three, one was disturbed; of four, the middle two count by halves. */
-static void a_tick_shows_the_median_of_its_bursts(void **state)
+TEST_WITH(a_tick_shows_the_median_of_its_bursts, setup, rig_teardown)
 {
     static const double three[] = {90, 88, 130}, four[] = {100, 88, 92, 88};
     struct rig *rig = *state;
@@ -85,7 +85,7 @@ static void a_tick_shows_the_median_of_its_bursts(void **state)
 }
 
 /* The counters of a thread whose three bursts went to its own memory have counted all three. */
-static void several_local_bursts_judge_a_window(void **state)
+TEST_WITH(several_local_bursts_judge_a_window, setup, rig_teardown)
 {
     struct rig *rig = *state;
     counts_of_the_thread(rig, 124.5);
@@ -96,7 +96,7 @@ static void several_local_bursts_judge_a_window(void **state)
     assert_true(rig_value(rig, ERROR, "numa_node=\"0\"") < 1e-6);
 }
 
-static void without_new_bursts_the_gauge_goes(void **state)
+TEST_WITH(without_new_bursts_the_gauge_goes, setup, rig_teardown)
 {
     struct rig *rig = *state;
     burst(rig, 0, 0, 88.8);
@@ -110,7 +110,7 @@ static void without_new_bursts_the_gauge_goes(void **state)
 }
 
 /* The machine of the first worked number: 168.5 cycles at 2.1 GHz; the constant given is right. */
-static void a_right_constant_shows_a_small_error(void **state)
+TEST_WITH(a_right_constant_shows_a_small_error, setup, rig_teardown)
 {
     struct rig *rig = *state;
     counts_of_the_thread(rig, 124.5);
@@ -119,7 +119,7 @@ static void a_right_constant_shows_a_small_error(void **state)
     assert_true(rig_value(rig, ERROR, "numa_node=\"0\"") < 1e-6);
 }
 
-static void a_wrong_constant_shows_in_the_error(void **state)
+TEST_WITH(a_wrong_constant_shows_in_the_error, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig->facts.machine.cache_cycles = 88; /* twice what is true */
@@ -132,7 +132,7 @@ static void a_wrong_constant_shows_in_the_error(void **state)
 }
 
 /* Ten idle bursts and twenty under load; only the idle ones may decide. */
-static void the_constant_is_calibrated_from_calm_bursts_then_frozen(void **state)
+TEST_WITH(the_constant_is_calibrated_from_calm_bursts_then_frozen, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig->facts.machine.cache_cycles = 30;
@@ -156,7 +156,7 @@ static void the_constant_is_calibrated_from_calm_bursts_then_frozen(void **state
 }
 
 /* The second lowest, once there are eight: neighbours make hits longer, never shorter. */
-static void hits_in_the_cache_are_learnt(void **state)
+TEST_WITH(hits_in_the_cache_are_learnt, setup, rig_teardown)
 {
     static const struct {
         double ns, known_ns;
@@ -174,7 +174,7 @@ static void hits_in_the_cache_are_learnt(void **state)
 }
 
 /* The thread's counters are then of misses and of hits. */
-static void a_burst_with_hits_judges_nothing(void **state)
+TEST_WITH(a_burst_with_hits_judges_nothing, setup, rig_teardown)
 {
     struct rig *rig = *state;
     counts_of_the_thread(rig, 124.5);
@@ -185,7 +185,7 @@ static void a_burst_with_hits_judges_nothing(void **state)
     assert_true(fabs(rig_value(rig, LATENCY, "") - 80.238095e-9) < 1e-15);
 }
 
-static void a_window_with_two_targets_judges_nothing(void **state)
+TEST_WITH(a_window_with_two_targets_judges_nothing, setup, rig_teardown)
 {
     struct rig *rig = *state;
     counts_of_the_thread(rig, 124.5);
@@ -195,7 +195,7 @@ static void a_window_with_two_targets_judges_nothing(void **state)
     assert_true(isnan(rig_value(rig, ERROR, "")));
 }
 
-static void a_counter_that_misses_the_chase_is_called_filtered(void **state)
+TEST_WITH(a_counter_that_misses_the_chase_is_called_filtered, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig->facts.chase_must_miss = true;
@@ -210,7 +210,7 @@ static void a_counter_that_misses_the_chase_is_called_filtered(void **state)
 }
 
 /* Reads may pass the hypervisor and their occupancy not. */
-static void an_occupancy_below_a_cycle_is_called_filtered(void **state)
+TEST_WITH(an_occupancy_below_a_cycle_is_called_filtered, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig->facts.chase_must_miss = true;
@@ -224,7 +224,7 @@ static void an_occupancy_below_a_cycle_is_called_filtered(void **state)
 }
 
 /* Replayed, so not judged: but c_cache would be all of the latency. */
-static void counters_that_explain_little_do_not_calibrate(void **state)
+TEST_WITH(counters_that_explain_little_do_not_calibrate, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig->facts.machine.cache_cycles = 0;
@@ -243,7 +243,7 @@ static void counters_that_explain_little_do_not_calibrate(void **state)
     assert_false(rig->facts.calibration_refused);
 }
 
-static void a_role_that_the_user_defined_is_not_judged(void **state)
+TEST_WITH(a_role_that_the_user_defined_is_not_judged, setup, rig_teardown)
 {
     struct rig *rig = *state;
     for (int i = 0; i < 5; i++) {
@@ -254,7 +254,7 @@ static void a_role_that_the_user_defined_is_not_judged(void **state)
     assert_false(rig->facts.l3_miss_reads_filtered);
 }
 
-static void runs_thrown_away_are_counted_by_cause(void **state)
+TEST_WITH(runs_thrown_away_are_counted_by_cause, setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig->fake.probe_discards[PROBE_PREEMPTED] = 3;
@@ -266,7 +266,7 @@ static void runs_thrown_away_are_counted_by_cause(void **state)
     assert_int_equal(rig->status.discarded[DISCARD_STOLEN], 7);
 }
 
-static void a_machine_without_a_probe_says_why(void **state)
+TEST_WITH(a_machine_without_a_probe_says_why, setup, rig_teardown)
 {
     struct rig *rig = *state;
     struct verdict why;
@@ -276,7 +276,7 @@ static void a_machine_without_a_probe_says_why(void **state)
     assert_string_equal(why.words, "no memory to chase");
 }
 
-static void a_steady_tick_allocates_nothing(void **state)
+TEST_WITH(a_steady_tick_allocates_nothing, setup, rig_teardown)
 {
     struct rig *rig = *state;
     if (!malloc_count_works())
@@ -290,30 +290,4 @@ static void a_steady_tick_allocates_nothing(void **state)
         rig_tick(rig);
     }
     assert_int_equal(malloc_count() - before, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, rig_teardown)
-        T(local_bursts_tell_what_memory_takes_when_calm),
-        T(bursts_are_shown_by_pair),
-        T(a_tick_shows_the_median_of_its_bursts),
-        T(several_local_bursts_judge_a_window),
-        T(without_new_bursts_the_gauge_goes),
-        T(a_right_constant_shows_a_small_error),
-        T(a_wrong_constant_shows_in_the_error),
-        T(the_constant_is_calibrated_from_calm_bursts_then_frozen),
-        T(hits_in_the_cache_are_learnt),
-        T(a_burst_with_hits_judges_nothing),
-        T(a_window_with_two_targets_judges_nothing),
-        T(a_counter_that_misses_the_chase_is_called_filtered),
-        T(an_occupancy_below_a_cycle_is_called_filtered),
-        T(counters_that_explain_little_do_not_calibrate),
-        T(a_role_that_the_user_defined_is_not_judged),
-        T(runs_thrown_away_are_counted_by_cause),
-        T(a_machine_without_a_probe_says_why),
-        T(a_steady_tick_allocates_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

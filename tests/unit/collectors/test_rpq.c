@@ -35,7 +35,7 @@ static void done(struct rig *rig)
 }
 
 /* FORMULAS.md section 2: 60 ticks at 1.4665 GHz, 40.914 ns, plus 14.3 ns. */
-static void the_worked_number(void **state)
+TEST(the_worked_number)
 {
     (void)state;
     struct rig *rig = rig_of(&imc_rpq_collector);
@@ -53,7 +53,7 @@ static void the_worked_number(void **state)
 }
 
 /* A socket that sleeps nine tenths of the window: the clock stood still, and so did the queue. */
-static void a_clock_that_stops_does_not_lengthen_reads(void **state)
+TEST(a_clock_that_stops_does_not_lengthen_reads)
 {
     (void)state;
     struct rig *rig = rig_of(&imc_rpq_collector);
@@ -79,7 +79,7 @@ static void a_clock_that_stops_does_not_lengthen_reads(void **state)
 }
 
 /* It slept from the start on: its clock is not known before it was awake for a while. */
-static void on_a_socket_that_sleeps_the_clock_is_not_known(void **state)
+TEST(on_a_socket_that_sleeps_the_clock_is_not_known)
 {
     (void)state;
     struct rig *rig = rig_of(&imc_rpq_collector);
@@ -102,7 +102,7 @@ static void on_a_socket_that_sleeps_the_clock_is_not_known(void **state)
 
 /* Two channels: occupancies 3e8 + 1e8 over inserts 2e6 + 8e6 are 40 ticks, not the mean of 150
  * and 12.5; the clock is counted once. */
-static void channels_are_summed_before_dividing(void **state)
+TEST(channels_are_summed_before_dividing)
 {
     (void)state;
     struct rig *rig = rig_of(&imc_rpq_collector);
@@ -121,7 +121,7 @@ static void channels_are_summed_before_dividing(void **state)
     done(rig);
 }
 
-static void sockets_and_controllers_are_apart(void **state)
+TEST(sockets_and_controllers_are_apart)
 {
     (void)state;
     struct rig *rig = rig_of(&imc_rpq_collector);
@@ -141,7 +141,7 @@ static void sockets_and_controllers_are_apart(void **state)
     done(rig);
 }
 
-static void without_the_column_access_time_there_is_no_latency(void **state)
+TEST(without_the_column_access_time_there_is_no_latency)
 {
     (void)state;
     struct rig *rig = rig_of(&imc_rpq_collector);
@@ -158,7 +158,7 @@ static void without_the_column_access_time_there_is_no_latency(void **state)
 }
 
 /* A PMM entry stays until it is served: nothing is added. */
-static void persistent_memory_adds_nothing(void **state)
+TEST(persistent_memory_adds_nothing)
 {
     (void)state;
     struct rig *rig = rig_of(&pmm_rpq_collector);
@@ -175,7 +175,7 @@ static void persistent_memory_adds_nothing(void **state)
     done(rig);
 }
 
-static void no_controllers_is_a_reason_never_a_zero(void **state)
+TEST(no_controllers_is_a_reason_never_a_zero)
 {
     (void)state;
     struct rig *rig = rig_of(&imc_rpq_collector);
@@ -197,7 +197,7 @@ static const char pmm_occupancy[] = "interference_pmm_read_queue_occupancy_cycle
 
 /* Sapphire Rapids counts inserts for both subchannels together, occupancy for each: 900 + 300 ticks
  * over 4 inserts at 1 GHz are 300 ns. Without either part there is no number, not a smaller one. */
-static void inserts_may_be_counted_once_for_all_channels(void **state)
+TEST(inserts_may_be_counted_once_for_all_channels)
 {
     (void)state;
     struct rig *rig = rig_of(&pmm_rpq_collector);
@@ -241,7 +241,7 @@ static void inserts_may_be_counted_once_for_all_channels(void **state)
 }
 
 /* Units of a recording whose machine had no such queue: no zeros, and a reason. */
-static void units_that_never_speak_have_no_series(void **state)
+TEST(units_that_never_speak_have_no_series)
 {
     (void)state;
     struct rig *rig = rig_of(&pmm_rpq_collector);
@@ -274,7 +274,7 @@ static void units_that_never_speak_have_no_series(void **state)
     done(rig);
 }
 
-static void a_refusal_of_all_units_keeps_its_reason(void **state)
+TEST(a_refusal_of_all_units_keeps_its_reason)
 {
     (void)state;
     struct rig *rig = rig_of(&imc_rpq_collector);
@@ -287,22 +287,4 @@ static void a_refusal_of_all_units_keeps_its_reason(void **state)
     assert_int_equal(rig->status.verdict.reason, REASON_FD_LIMIT);
     assert_int_equal(rig->status.open_failures[REASON_FD_LIMIT], 1);
     done(rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_worked_number),
-        cmocka_unit_test(a_clock_that_stops_does_not_lengthen_reads),
-        cmocka_unit_test(on_a_socket_that_sleeps_the_clock_is_not_known),
-        cmocka_unit_test(channels_are_summed_before_dividing),
-        cmocka_unit_test(sockets_and_controllers_are_apart),
-        cmocka_unit_test(without_the_column_access_time_there_is_no_latency),
-        cmocka_unit_test(persistent_memory_adds_nothing),
-        cmocka_unit_test(no_controllers_is_a_reason_never_a_zero),
-        cmocka_unit_test(inserts_may_be_counted_once_for_all_channels),
-        cmocka_unit_test(units_that_never_speak_have_no_series),
-        cmocka_unit_test(a_refusal_of_all_units_keeps_its_reason),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,7 +100,7 @@ static void replay_and_compare(const char *path, char **pages, const struct imc_
     replay_free(replay);
 }
 
-static void recorded_machines_replay_alike(void **state)
+TEST(recorded_machines_replay_alike)
 {
     for (size_t m = 0; m < sizeof imc_machines / sizeof *imc_machines; m++) {
         char path[64], *pages[TICKS];
@@ -132,7 +132,7 @@ static struct replay *replay_of(const char *text)
     return replay;
 }
 
-static void reasons_speak_of_the_recording(void **state)
+TEST(reasons_speak_of_the_recording)
 {
     (void)state;
     struct replay *replay = replay_of(HEADER TICK(1));
@@ -198,7 +198,7 @@ static double latency_in(const char *page)
     "{\"read\":\"u\",\"group\":\"rpq\",\"enabled_ns\":1000000000,\"running_ns\":500000000,"        \
     "\"values\":{\"imc_clockticks\":750000000,\"rpq_inserts\":1000,\"rpq_occupancy\":60000}}\n"
 
-static void the_flag_beats_the_recording(void **state)
+TEST(the_flag_beats_the_recording)
 {
     (void)state;
     char text[2048];
@@ -219,14 +219,4 @@ static void the_flag_beats_the_recording(void **state)
     expect(page, "interference_imc_cas_latency_seconds{socket=\"0\",imc=\"3\"} 2e-08\n");
     assert_true(fabs(latency_in(page) - 60e-9) < 1e-15);
     free(page);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recorded_machines_replay_alike),
-        cmocka_unit_test(reasons_speak_of_the_recording),
-        cmocka_unit_test(the_flag_beats_the_recording),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

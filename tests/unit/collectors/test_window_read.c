@@ -67,7 +67,7 @@ static void run(struct bench *b, uint64_t cycles)
     }
 }
 
-static void test_two_collectors_get_one_sum(void **state)
+TEST_WITH(test_two_collectors_get_one_sum, set_up, tear_down)
 {
     struct bench *b = *state;
     for (uint64_t n = 1; n <= 3; n++) {
@@ -81,7 +81,7 @@ static void test_two_collectors_get_one_sum(void **state)
 }
 
 /* The window after one that could not be read is another one. */
-static void test_no_sum_outlives_its_window(void **state)
+TEST_WITH(test_no_sum_outlives_its_window, set_up, tear_down)
 {
     struct bench *b = *state;
     struct window_sum sum;
@@ -101,7 +101,7 @@ static void test_no_sum_outlives_its_window(void **state)
 }
 
 /* Nor does it come back with the slot of a group that was closed. */
-static void test_no_sum_outlives_its_group(void **state)
+TEST_WITH(test_no_sum_outlives_its_group, set_up, tear_down)
 {
     struct bench *b = *state;
     run(b, 100);
@@ -114,7 +114,7 @@ static void test_no_sum_outlives_its_group(void **state)
     assert_int_equal(cycles_of(b, &b->first), 14);
 }
 
-static void test_discards_are_in_both_books(void **state)
+TEST_WITH(test_discards_are_in_both_books, set_up, tear_down)
 {
     struct bench *b = *state;
     struct collector_status *books[] = {&b->first, &b->second};
@@ -128,15 +128,4 @@ static void test_discards_are_in_both_books(void **state)
         assert_int_equal(books[i]->discarded[DISCARD_STARVED], 1);
         assert_true(books[i]->pmu_enabled_seconds == 1.0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_two_collectors_get_one_sum, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_no_sum_outlives_its_window, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_no_sum_outlives_its_group, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_discards_are_in_both_books, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,9 @@
 /* What --doctor says of machines of every kind, and what it reads of them. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <jansson.h>
 
 #include "exporter/doctor/doctor.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 /* A host on which all is well, as root on bare metal. */
 static const struct doctor_host good_host = {.kernel = "6.18.0",
@@ -72,7 +64,6 @@ static const struct doctor_line *line(struct scene *scene, const char *name)
 
 static void all_is_well(void **state)
 {
-    (void)state;
     struct scene scene;
     set_up(&scene);
     doctor_examine(&scene.host, &scene.seen, &scene.report);
@@ -88,7 +79,6 @@ static void all_is_well(void **state)
 /* The remedy is of who reads it: a sysctl for whom it would help, a capability for the others. */
 static void who_lacks_what(void **state)
 {
-    (void)state;
     static const struct {
         bool admin, perfmon;
         int paranoid;
@@ -124,7 +114,6 @@ static void who_lacks_what(void **state)
 /* A reason with the one thing to do, or with none. */
 static void reasons(void **state)
 {
-    (void)state;
     static const struct {
         int which;
         const char *name;
@@ -158,7 +147,6 @@ static void reasons(void **state)
  * metal that shows none, and nothing to a guest. */
 static void what_is_absent(void **state)
 {
-    (void)state;
     static const struct {
         const char *model, *remedy;
         enum doctor_known guest, uncore;
@@ -188,7 +176,6 @@ static void what_is_absent(void **state)
 
 static void bpf(void **state)
 {
-    (void)state;
     struct scene scene;
     set_up(&scene);
     scene.seen.source = "bpf";
@@ -206,7 +193,6 @@ static void bpf(void **state)
 
 static void without_pressure_or_containers(void **state)
 {
-    (void)state;
     struct scene scene;
     set_up(&scene);
     scene.host.psi = DOCTOR_ABSENT;
@@ -231,7 +217,6 @@ static void read_from(const char *(*files)[2], size_t n, struct doctor_host *hos
 
 static void what_is_read(void **state)
 {
-    (void)state;
     struct doctor_host host;
     const char *files[][2] = {
         {"proc/sys/kernel/perf_event_paranoid", "-1\n"},
@@ -261,7 +246,6 @@ static void what_is_read(void **state)
 /* The mount on top counts; names are newer kernels'. */
 static void hidden_processes(void **state)
 {
-    (void)state;
     static const struct {
         const char *below, *options;
         enum doctor_known hidden;
@@ -301,7 +285,6 @@ static void hidden_processes(void **state)
 
 static void what_is_not_there(void **state)
 {
-    (void)state;
     struct doctor_host host;
     const char *files[][2] = {
         {"proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu vme\n"},
@@ -323,7 +306,6 @@ static void what_is_not_there(void **state)
 /* A line for each and one of the machine; the document has the same. */
 static void as_text_and_document(void **state)
 {
-    (void)state;
     struct scene scene;
     char *text = NULL;
     size_t size, lines = 0;

@@ -33,7 +33,7 @@ static const struct {
     {ROLE_MEMORY_STALLS, {0x4005, 0x4005, 0x4005, 0x4005, 0x4005, 0x4005, 0, 0x4005}},
 };
 
-static void every_row(void **state)
+TEST(every_row)
 {
     struct fixture fixture;
     struct verdict why;
@@ -74,7 +74,7 @@ static int counters_needed(const struct event_table *table, enum group group)
     return n;
 }
 
-static void groups_fit(void **state)
+TEST(groups_fit)
 {
     (void)state;
     for (int cpu = 0; cpu < CPUS; cpu++) {
@@ -86,7 +86,7 @@ static void groups_fit(void **state)
     assert_int_equal(counters_needed(cpus[V2], GROUP_MISSES), 4);
 }
 
-static void cores(void **state)
+TEST(cores)
 {
     static const struct {
         uint64_t midr;
@@ -112,7 +112,7 @@ static void write_midr(struct fixture *fixture, int cpu, const char *text)
     fixture_write(fixture, path, "%s\n", text);
 }
 
-static void midr_of_the_machine(void **state)
+TEST(midr_of_the_machine)
 {
     struct fixture fixture;
     uint64_t midr = 1;
@@ -132,15 +132,4 @@ static void midr_of_the_machine(void **state)
     assert_int_equal(cpu_midr(&fixture.fs, &midr), -ENOENT);
     assert_int_equal(midr, 1);
     fixture_release(&fixture);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row),
-        cmocka_unit_test(groups_fit),
-        cmocka_unit_test(cores),
-        cmocka_unit_test(midr_of_the_machine),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@ static int parse(const char *text, struct events_file *out, char *error, size_t 
 }
 
 /* The contract's own example. */
-static void test_contract_example(void **state)
+TEST(test_contract_example)
 {
     (void)state;
     static const char text[] =
@@ -40,7 +40,7 @@ static void test_contract_example(void **state)
     events_file_release(&file);
 }
 
-static void test_errors(void **state)
+TEST(test_errors)
 {
     (void)state;
     static const struct {
@@ -82,7 +82,7 @@ static void test_errors(void **state)
     }
 }
 
-static void test_short_error_buffer(void **state)
+TEST(test_short_error_buffer)
 {
     (void)state;
     struct events_file file;
@@ -96,7 +96,7 @@ static void test_short_error_buffer(void **state)
     }
 }
 
-static void test_load(void **state)
+TEST(test_load)
 {
     (void)state;
     struct fixture fixture;
@@ -123,7 +123,7 @@ static void test_load(void **state)
     fixture_release(&fixture);
 }
 
-static void test_size_limit(void **state)
+TEST(test_size_limit)
 {
     (void)state;
     const size_t size = (1 << 20) + 1;
@@ -139,7 +139,7 @@ static void test_size_limit(void **state)
     free(text);
 }
 
-static void the_files_text_wins_over_the_tables(void **state)
+TEST(the_files_text_wins_over_the_tables)
 {
     (void)state;
     struct events_file file = {
@@ -154,17 +154,4 @@ static void the_files_text_wins_over_the_tables(void **state)
     assert_string_equal(event_text(&file, NULL, ROLE_LOADS), "software:page-faults");
     assert_null(event_text(&file, NULL, ROLE_STORES));
     assert_null(event_text(NULL, NULL, ROLE_LOADS));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_contract_example),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_short_error_buffer),
-        cmocka_unit_test(test_load),
-        cmocka_unit_test(test_size_limit),
-        cmocka_unit_test(the_files_text_wins_over_the_tables),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,10 @@
 /* CPUs of threads: one thread at a time, and whatever happens. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/governor/act/enforcer.h"
 #include "exporter/governor/terms/cpus.h"
 #include "tests/unit/support/draw.h"
 #include "tests/unit/support/fake_threads.h"
 #include "tests/unit/support/governor_start.h"
+#include "tests/unit/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -173,9 +163,8 @@ static void killed(struct scene *scene, struct restore_counts *counts)
     restore_all(&scene->journal, &scene->actuators, &no_log, counts);
 }
 
-static void sets_as_text(void **state)
+TEST(sets_as_text)
 {
-    (void)state;
     static const char *const same[] = {"0", "0-3", "0-1,3,5-7", "1023"};
     static const char *const wrong[] = {"", "3-1", "a", "1024", "0-1024", "-1"};
     cpu_set_t cpus, allowed;
@@ -198,7 +187,7 @@ static void sets_as_text(void **state)
     assert_false(cpus_are("", &allowed, &allowed));
 }
 
-static void down_and_back(void **state)
+TEST_WITH(down_and_back, setup, teardown)
 {
     struct scene *scene = *state;
     int tid = kept(scene, "all"), other = fake_threads_join(&scene->fake, "/a", "all");
@@ -217,7 +206,7 @@ static void down_and_back(void **state)
     assert_true(fake_threads_is_original(&scene->fake, tid));
 }
 
-static void a_steady_tick_writes_nothing(void **state)
+TEST_WITH(a_steady_tick_writes_nothing, setup, teardown)
 {
     struct scene *scene = *state;
     for (int i = 0; i < 4; i++)
@@ -228,7 +217,7 @@ static void a_steady_tick_writes_nothing(void **state)
     assert_int_equal(scene->rig.calls, calls);
 }
 
-static void a_dry_run_moves_nobody(void **state)
+TEST_WITH(a_dry_run_moves_nobody, setup, teardown)
 {
     struct scene *scene = *state;
     close_all(scene);
@@ -242,7 +231,7 @@ static void a_dry_run_moves_nobody(void **state)
 }
 
 /* Only CPUs that it had: what it set itself stays the upper end. */
-static void it_gets_no_cpu_that_it_had_not(void **state)
+TEST_WITH(it_gets_no_cpu_that_it_had_not, setup, teardown)
 {
     struct scene *scene = *state;
     int some = kept(scene, "2-5"), few = kept(scene, "6"), none = kept(scene, "0-3");
@@ -256,7 +245,7 @@ static void it_gets_no_cpu_that_it_had_not(void **state)
     expect(scene, some, "2-5");
 }
 
-static void only_threads_of_the_container(void **state)
+TEST_WITH(only_threads_of_the_container, setup, teardown)
 {
     struct scene *scene = *state;
     int elsewhere = fake_threads_join(&scene->fake, "/b", "all");
@@ -268,7 +257,7 @@ static void only_threads_of_the_container(void **state)
     assert_int_equal(enforcer_open(scene->enforcer), 0);
 }
 
-static void who_ends_is_forgotten(void **state)
+TEST_WITH(who_ends_is_forgotten, setup, teardown)
 {
     struct scene *scene = *state;
     int tid = kept(scene, "all");
@@ -278,7 +267,7 @@ static void who_ends_is_forgotten(void **state)
     assert_int_equal(enforcer_counts(scene->enforcer)->released[RELEASE_VANISHED], 1);
 }
 
-static void another_thread_of_the_number_is_not_touched(void **state)
+TEST_WITH(another_thread_of_the_number_is_not_touched, setup, teardown)
 {
     struct scene *scene = *state;
     struct restore_counts counts;
@@ -291,7 +280,7 @@ static void another_thread_of_the_number_is_not_touched(void **state)
     assert_true(fake_threads_is_original(&scene->fake, tid));
 }
 
-static void what_others_set(void **state)
+TEST_WITH(what_others_set, setup, teardown)
 {
     struct scene *scene = *state;
     int tid = kept(scene, "all");
@@ -310,7 +299,7 @@ static void what_others_set(void **state)
     expect(scene, tid, "1-6");
 }
 
-static void somebody_else_s_cpus_stay(void **state)
+TEST_WITH(somebody_else_s_cpus_stay, setup, teardown)
 {
     struct scene *scene = *state;
     struct restore_counts counts;
@@ -321,7 +310,7 @@ static void somebody_else_s_cpus_stay(void **state)
     expect(scene, tid, "1-6");
 }
 
-static void killed_it_is_put_back_once(void **state)
+TEST_WITH(killed_it_is_put_back_once, setup, teardown)
 {
     struct scene *scene = *state;
     struct restore_counts counts;
@@ -337,7 +326,7 @@ static void killed_it_is_put_back_once(void **state)
 }
 
 /* Also when it had been moved to another cgroup, and its own is gone. */
-static void a_thread_outlives_its_cgroup(void **state)
+TEST_WITH(a_thread_outlives_its_cgroup, setup, teardown)
 {
     struct scene *scene = *state;
     int tid = kept(scene, "all");
@@ -348,7 +337,7 @@ static void a_thread_outlives_its_cgroup(void **state)
     assert_int_equal(enforcer_open(scene->enforcer), 0);
 }
 
-static void a_cpuset_that_moves(void **state)
+TEST_WITH(a_cpuset_that_moves, setup, teardown)
 {
     struct scene *scene = *state;
     int tid = kept(scene, "all");
@@ -374,7 +363,7 @@ static void a_cpuset_that_moves(void **state)
     assert_int_equal(foreign(scene, FOREIGN_RESET) + foreign(scene, FOREIGN_CHANGED), 0);
 }
 
-static void what_is_not_allowed_any_more_cannot_be_put_back(void **state)
+TEST_WITH(what_is_not_allowed_any_more_cannot_be_put_back, setup, teardown)
 {
     struct scene *scene = *state;
     int tid = kept(scene, "4-5");
@@ -384,7 +373,7 @@ static void what_is_not_allowed_any_more_cannot_be_put_back(void **state)
     expect(scene, tid, "0-3");
 }
 
-static void who_is_born_is_given_back(void **state)
+TEST_WITH(who_is_born_is_given_back, setup, teardown)
 {
     struct scene *scene = *state;
     int tid = kept(scene, "all"), own = fake_threads_join(&scene->fake, "/a", "5-7");
@@ -406,7 +395,7 @@ static void who_is_born_is_given_back(void **state)
     expect(scene, other, "0-7");
 }
 
-static void who_is_born_and_writes_is_kept_by_itself(void **state)
+TEST_WITH(who_is_born_and_writes_is_kept_by_itself, setup, teardown)
 {
     struct scene *scene = *state;
     struct restore_counts counts;
@@ -422,7 +411,7 @@ static void who_is_born_and_writes_is_kept_by_itself(void **state)
 }
 
 /* What the enforcer cannot see: somebody comes between its look and its change. */
-static void changes_are_from_what_was_seen(void **state)
+TEST_WITH(changes_are_from_what_was_seen, setup, teardown)
 {
     struct scene *scene = *state;
     const struct actuator *actuator = affinity_of(scene);
@@ -445,7 +434,7 @@ static void changes_are_from_what_was_seen(void **state)
     expect(scene, child, "0-7"); /* nobody looks for 5-6 any more */
 }
 
-static void failures(void **state)
+TEST_WITH(failures, setup, teardown)
 {
     struct scene *scene = *state;
     static const struct {
@@ -473,7 +462,7 @@ static void failures(void **state)
     assert_int_equal(enforcer_open(scene->enforcer), 0);
 }
 
-static void what_it_needs(void **state)
+TEST_WITH(what_it_needs, setup, teardown)
 {
     struct scene *scene = *state;
     struct verdict why = {0};
@@ -569,7 +558,7 @@ static void finish(struct scene *scene, bool with_a_kill)
     assert_int_equal(scene->fake.wrong, 0);
 }
 
-static void whatever_happens(void **state)
+TEST_WITH(whatever_happens, setup, teardown)
 {
     struct scene *scene = *state;
     unsigned sequences = governor_start_sequences(150);
@@ -592,33 +581,4 @@ static void whatever_happens(void **state)
         memset(scene->wishes, 0, sizeof scene->wishes);
     }
     assert_true(held > sequences);
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sets_as_text),
-        TEST(down_and_back),
-        TEST(a_steady_tick_writes_nothing),
-        TEST(a_dry_run_moves_nobody),
-        TEST(it_gets_no_cpu_that_it_had_not),
-        TEST(only_threads_of_the_container),
-        TEST(who_ends_is_forgotten),
-        TEST(another_thread_of_the_number_is_not_touched),
-        TEST(what_others_set),
-        TEST(somebody_else_s_cpus_stay),
-        TEST(killed_it_is_put_back_once),
-        TEST(a_thread_outlives_its_cgroup),
-        TEST(a_cpuset_that_moves),
-        TEST(what_is_not_allowed_any_more_cannot_be_put_back),
-        TEST(who_is_born_is_given_back),
-        TEST(who_is_born_and_writes_is_kept_by_itself),
-        TEST(changes_are_from_what_was_seen),
-        TEST(failures),
-        TEST(what_it_needs),
-        TEST(whatever_happens),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

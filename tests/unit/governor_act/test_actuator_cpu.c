@@ -1,18 +1,9 @@
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 #include "exporter/governor/act/actuators/actuator.h"
 #include "exporter/governor/act/restore.h"
 #include "tests/unit/support/governor_start.h"
+#include "tests/unit/support/unit.h"
 
 #define WORKER "/pods/job/worker"
 
@@ -409,7 +400,6 @@ static void errors_are_told(void **state)
 
 static void without_a_tree_it_says_so(void **state)
 {
-    (void)state;
     struct fsroot fs;
     struct actuator_env env = {.fs = &fs, .write = &fswrite_real};
     struct verdict why;

@@ -1,21 +1,12 @@
 /* Ways and bandwidth through resctrl: one container at a time, and whatever happens. */
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "exporter/governor/act/actuators/resctrl.h"
 #include "exporter/governor/act/enforcer.h"
 #include "tests/unit/support/draw.h"
 #include "tests/unit/support/fake_resctrl.h"
 #include "tests/unit/support/governor_start.h"
+#include "tests/unit/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -152,7 +143,7 @@ static uint64_t foreign(const struct scene *scene, enum foreign kind)
     return counts->foreign[KNOB_WAYS][kind] + counts->foreign[KNOB_MBA][kind];
 }
 
-static void down_and_back(void **state)
+TEST_WITH(down_and_back, setup, teardown)
 {
     struct scene *scene = *state;
     tick(scene);
@@ -178,7 +169,7 @@ static void down_and_back(void **state)
 }
 
 /* Nothing is left to take, also in the ticks after the one in which it was given back. */
-static void a_floor_that_is_raised_to_all(void **state)
+TEST_WITH(a_floor_that_is_raised_to_all, setup, teardown)
 {
     struct scene *scene = *state;
     tick(scene);
@@ -195,7 +186,7 @@ static void a_floor_that_is_raised_to_all(void **state)
     expect(scene, 0, "ig_f_100", 0xf, 100);
 }
 
-static void a_steady_tick_writes_nothing(void **state)
+TEST_WITH(a_steady_tick_writes_nothing, setup, teardown)
 {
     struct scene *scene = *state;
     scene->ways[0] = scene->ways[1] = 3;
@@ -208,7 +199,7 @@ static void a_steady_tick_writes_nothing(void **state)
     assert_int_equal(scene->rig.calls, calls);
 }
 
-static void who_has_the_same_shares_a_group(void **state)
+TEST_WITH(who_has_the_same_shares_a_group, setup, teardown)
 {
     struct scene *scene = *state;
     for (unsigned i = 0; i < CONTAINERS; i++)
@@ -219,7 +210,7 @@ static void who_has_the_same_shares_a_group(void **state)
     expect_none(scene);
 }
 
-static void ways_have_a_place(void **state)
+TEST_WITH(ways_have_a_place, setup, teardown)
 {
     struct scene *scene = *state;
     scene->ways[0] = 3;
@@ -231,7 +222,7 @@ static void ways_have_a_place(void **state)
     expect(scene, 0, "ig_700_100", 0x700, 100);
 }
 
-static void who_is_born_or_joins_is_brought_along(void **state)
+TEST_WITH(who_is_born_or_joins_is_brought_along, setup, teardown)
 {
     struct scene *scene = held(state);
     fake_resctrl_fork(&scene->fake, 0);
@@ -253,7 +244,7 @@ static size_t count_in(const struct scene *scene, const char *group)
 
 /* Forty join at once, and each that is looked at is moved: 2 and 30 in a tick, the rest in the
  * next, and then it begins anew. */
-static void many_are_looked_at_in_turn(void **state)
+TEST_WITH(many_are_looked_at_in_turn, setup, teardown)
 {
     struct scene *scene = held(state);
     for (int i = 0; i < 40; i++)
@@ -269,7 +260,7 @@ static void many_are_looked_at_in_turn(void **state)
 }
 
 /* Each pass finds who was born in the one before. */
-static void a_fork_storm(void **state)
+TEST_WITH(a_fork_storm, setup, teardown)
 {
     struct scene *scene = *state;
     scene->ways[0] = 3;
@@ -278,7 +269,7 @@ static void a_fork_storm(void **state)
     expect(scene, 0, "ig_7_100", 7, 100);
 }
 
-static void another_cgroup_of_the_path_is_not_touched(void **state)
+TEST_WITH(another_cgroup_of_the_path_is_not_touched, setup, teardown)
 {
     struct scene *scene = held(state);
     uint64_t before = governor_rig_inode(&scene->rig, "/0");
@@ -296,7 +287,7 @@ static void another_cgroup_of_the_path_is_not_touched(void **state)
     expect_none(scene);
 }
 
-static void too_many_groups(void **state)
+TEST_WITH(too_many_groups, setup, teardown)
 {
     struct scene *scene = *state;
     scene->fake.num_closids = 2;
@@ -317,7 +308,7 @@ static void too_many_groups(void **state)
 }
 
 /* Giving back never needs a group. */
-static void given_back_with_all_groups_in_use(void **state)
+TEST_WITH(given_back_with_all_groups_in_use, setup, teardown)
 {
     struct scene *scene = *state;
     scene->fake.num_closids = 3;
@@ -337,7 +328,7 @@ static void given_back_with_all_groups_in_use(void **state)
     expect(scene, 0, "ig_7ff_50", 0x7ff, 50);
 }
 
-static void groups_of_others_are_let_alone(void **state)
+TEST_WITH(groups_of_others_are_let_alone, setup, teardown)
 {
     struct scene *scene = *state;
     fake_resctrl_take(&scene->fake, 0, "gold");
@@ -356,7 +347,7 @@ static void groups_of_others_are_let_alone(void **state)
 }
 
 /* The first of the container's tasks is ours, and the second one is theirs: it stays there. */
-static void a_task_that_somebody_took_alone_is_let_alone(void **state)
+TEST_WITH(a_task_that_somebody_took_alone_is_let_alone, setup, teardown)
 {
     struct scene *scene = held(state);
     fake_resctrl_take_one(&scene->fake, 2, "gold");
@@ -368,7 +359,7 @@ static void a_task_that_somebody_took_alone_is_let_alone(void **state)
     expect(scene, 0, "gold", 0x7ff, 100);
 }
 
-static void put_back_by_somebody_it_is_set_again(void **state)
+TEST_WITH(put_back_by_somebody_it_is_set_again, setup, teardown)
 {
     struct scene *scene = held(state);
     fake_resctrl_take(&scene->fake, 0, "/");
@@ -377,7 +368,7 @@ static void put_back_by_somebody_it_is_set_again(void **state)
     assert_int_equal(foreign(scene, FOREIGN_RESET), 1);
 }
 
-static void a_group_of_ours_that_was_changed_is_given_up(void **state)
+TEST_WITH(a_group_of_ours_that_was_changed_is_given_up, setup, teardown)
 {
     struct scene *scene = held(state);
     fake_resctrl_set(&scene->fake, "ig_7_100", 0x7f, 100);
@@ -392,7 +383,7 @@ static void a_group_of_ours_that_was_changed_is_given_up(void **state)
     expect(scene, 0, "ig_7_100", 7, 100);
 }
 
-static void the_root_group_is_the_upper_end(void **state)
+TEST_WITH(the_root_group_is_the_upper_end, setup, teardown)
 {
     struct scene *scene = *state;
     scene->ways[0] = 6;
@@ -415,7 +406,7 @@ static void the_root_group_is_the_upper_end(void **state)
 }
 
 /* Then the values are the same, and the groups are not. */
-static void the_root_group_becomes_what_a_group_of_ours_is(void **state)
+TEST_WITH(the_root_group_becomes_what_a_group_of_ours_is, setup, teardown)
 {
     struct scene *scene = held(state);
     fake_resctrl_set(&scene->fake, "/", 7, 100);
@@ -424,7 +415,7 @@ static void the_root_group_becomes_what_a_group_of_ours_is(void **state)
     assert_int_equal(fake_resctrl_ours(&scene->fake), 0);
 }
 
-static void a_container_that_ends_leaves_no_group(void **state)
+TEST_WITH(a_container_that_ends_leaves_no_group, setup, teardown)
 {
     struct scene *scene = held(state);
     for (unsigned tid = 1; tid <= 2; tid++)
@@ -437,7 +428,7 @@ static void a_container_that_ends_leaves_no_group(void **state)
 }
 
 /* As systemd and docker do within a container. */
-static void who_went_to_a_child_cgroup_is_given_back(void **state)
+TEST_WITH(who_went_to_a_child_cgroup_is_given_back, setup, teardown)
 {
     struct scene *scene = *state;
     scene->ways[0] = scene->ways[1] = 3;
@@ -456,7 +447,7 @@ static void who_went_to_a_child_cgroup_is_given_back(void **state)
     assert_string_equal(fake_resctrl_group(&scene->fake, 2), "ig_7_100");
 }
 
-static void an_emptied_cgroup_gives_all_back(void **state)
+TEST_WITH(an_emptied_cgroup_gives_all_back, setup, teardown)
 {
     struct scene *scene = *state;
     scene->ways[0] = scene->ways[1] = 3;
@@ -471,7 +462,7 @@ static void an_emptied_cgroup_gives_all_back(void **state)
 }
 
 /* Not below the container's cgroup: nobody finds them, and the groups are removed. */
-static void who_went_elsewhere_is_given_back_with_the_last_claim(void **state)
+TEST_WITH(who_went_elsewhere_is_given_back_with_the_last_claim, setup, teardown)
 {
     struct scene *scene = *state;
     scene->ways[0] = scene->ways[1] = 3;
@@ -490,7 +481,7 @@ static void who_went_elsewhere_is_given_back_with_the_last_claim(void **state)
 }
 
 /* Of a governor whose journal was lost. */
-static void groups_that_nobody_has_claimed_are_removed(void **state)
+TEST_WITH(groups_that_nobody_has_claimed_are_removed, setup, teardown)
 {
     struct scene *scene = *state;
     struct restore_counts counts = {0};
@@ -506,7 +497,7 @@ static void groups_that_nobody_has_claimed_are_removed(void **state)
 }
 
 /* The last step of a change failed; nothing is claimed, and the next one tidies up. */
-static void a_group_that_could_not_be_removed(void **state)
+TEST_WITH(a_group_that_could_not_be_removed, setup, teardown)
 {
     struct scene *scene = held(state);
     scene->ways[0] = 11;
@@ -539,7 +530,7 @@ static void mount_again(struct scene *scene)
     governor_rig_file(&scene->rig, "proc/self/cpu_resctrl_groups", "res:/\nmon:\n");
 }
 
-static void unmounted_nothing_is_left(void **state)
+TEST_WITH(unmounted_nothing_is_left, setup, teardown)
 {
     struct scene *scene = *state;
     struct verdict why = {0};
@@ -555,7 +546,7 @@ static void unmounted_nothing_is_left(void **state)
 }
 
 /* As in a pod without the host's mount: groups hold the tasks, though they cannot be looked at. */
-static void not_mounted_here_claims_stay_open(void **state)
+TEST_WITH(not_mounted_here_claims_stay_open, setup, teardown)
 {
     struct scene *scene = *state;
     static const char *const says[] = {"res:/\nmon:\n", "res:gold\nmon:\n", ""};
@@ -580,7 +571,7 @@ static void not_mounted_here_claims_stay_open(void **state)
     expect_none(scene);
 }
 
-static void what_a_machine_has_not(void **state)
+TEST_WITH(what_a_machine_has_not, setup, teardown)
 {
     struct scene *scene = *state;
     const struct actuator *ways = &scene->actuators.of[KNOB_WAYS];
@@ -607,7 +598,7 @@ static void what_a_machine_has_not(void **state)
 }
 
 /* AMD's: a group has the bandwidth of the root group, also where that is not all there is. */
-static void ways_beside_bandwidth_that_is_not_in_percent(void **state)
+TEST_WITH(ways_beside_bandwidth_that_is_not_in_percent, setup, teardown)
 {
     struct scene *scene = *state;
     scene->fake.most_bandwidth = 2048;
@@ -722,7 +713,7 @@ static void calm_down(struct scene *scene)
             fake_resctrl_join(&scene->fake, i);
 }
 
-static void whatever_happens(void **state)
+TEST_WITH(whatever_happens, setup, teardown)
 {
     struct scene *scene = *state;
     unsigned sequences = governor_start_sequences(150);
@@ -741,41 +732,4 @@ static void whatever_happens(void **state)
         finish(scene, draw(&seed) % 2);
         calm_down(scene);
     }
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(down_and_back),
-        TEST(a_floor_that_is_raised_to_all),
-        TEST(a_steady_tick_writes_nothing),
-        TEST(who_has_the_same_shares_a_group),
-        TEST(ways_have_a_place),
-        TEST(who_is_born_or_joins_is_brought_along),
-        TEST(many_are_looked_at_in_turn),
-        TEST(a_fork_storm),
-        TEST(another_cgroup_of_the_path_is_not_touched),
-        TEST(too_many_groups),
-        TEST(given_back_with_all_groups_in_use),
-        TEST(groups_of_others_are_let_alone),
-        TEST(a_task_that_somebody_took_alone_is_let_alone),
-        TEST(put_back_by_somebody_it_is_set_again),
-        TEST(a_group_of_ours_that_was_changed_is_given_up),
-        TEST(the_root_group_is_the_upper_end),
-        TEST(the_root_group_becomes_what_a_group_of_ours_is),
-        TEST(a_container_that_ends_leaves_no_group),
-        TEST(who_went_to_a_child_cgroup_is_given_back),
-        TEST(an_emptied_cgroup_gives_all_back),
-        TEST(who_went_elsewhere_is_given_back_with_the_last_claim),
-        TEST(groups_that_nobody_has_claimed_are_removed),
-        TEST(a_group_that_could_not_be_removed),
-        TEST(unmounted_nothing_is_left),
-        TEST(not_mounted_here_claims_stay_open),
-        TEST(what_a_machine_has_not),
-        TEST(ways_beside_bandwidth_that_is_not_in_percent),
-        TEST(whatever_happens),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

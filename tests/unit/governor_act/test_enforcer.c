@@ -1,22 +1,13 @@
-#include <errno.h>
 #include <malloc.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "exporter/governor/act/enforcer.h"
 #include "tests/unit/support/draw.h"
 #include "tests/unit/support/fake_knobs.h"
 #include "tests/unit/support/governor_start.h"
+#include "tests/unit/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -970,43 +961,43 @@ static void whatever_happens_in_a_dry_run(void **state)
     random_sequences(*state, 1000000, governor_start_sequences(20000) / 10, true);
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define CASE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
 {
     /* The kernel's pages of zeros instead of clearing megabytes for each sequence. */
     mallopt(M_MMAP_THRESHOLD, 1 << 16);
     const struct CMUnitTest tests[] = {
-        TEST(down_up_and_back),
-        TEST(a_steady_view_writes_nothing),
-        TEST(a_dry_run_writes_nothing_at_all),
-        TEST(what_is_reset_is_set_again_and_then_yielded),
-        TEST(a_new_specification_is_adopted),
-        TEST(what_others_write_is_told),
-        TEST(what_others_gave_back_is_not_held),
-        TEST(who_writes_each_second_wins),
-        TEST(who_was_yielded_to_is_not_forgotten),
-        TEST(rates_outlive_a_tick_without_the_container),
-        TEST(what_failed_waits_also_for_who_was_not_there),
-        TEST(a_specification_below_the_floor_is_left),
-        TEST(a_cgroup_that_ends_is_forgotten),
-        TEST(what_is_not_seen_is_let_go),
-        TEST(failures_change_nothing_and_are_tried_again),
-        TEST(what_cannot_be_read_is_logged),
-        TEST(who_is_one_too_many_is_told),
-        TEST(an_unknown_value_is_not_changed_again),
-        TEST(a_release_that_fails_is_tried_again),
-        TEST(a_release_that_fails_is_tried_less_often),
-        TEST(without_a_journal_nothing_is_changed),
-        TEST(a_release_that_was_not_written_is_written_at_the_end),
-        TEST(a_floor_that_is_raised_raises_what_is_below),
-        TEST(what_may_still_be_changed),
-        TEST(at_the_limit_a_culprit_takes_another_s_claim),
-        TEST(giving_way_is_a_change_like_others),
-        TEST(at_the_limit_a_dry_run_decides_the_same),
-        TEST(limits_are_read_anew_whatever_the_ticks_are),
-        TEST(whatever_happens),
-        TEST(whatever_happens_in_a_dry_run),
+        CASE(down_up_and_back),
+        CASE(a_steady_view_writes_nothing),
+        CASE(a_dry_run_writes_nothing_at_all),
+        CASE(what_is_reset_is_set_again_and_then_yielded),
+        CASE(a_new_specification_is_adopted),
+        CASE(what_others_write_is_told),
+        CASE(what_others_gave_back_is_not_held),
+        CASE(who_writes_each_second_wins),
+        CASE(who_was_yielded_to_is_not_forgotten),
+        CASE(rates_outlive_a_tick_without_the_container),
+        CASE(what_failed_waits_also_for_who_was_not_there),
+        CASE(a_specification_below_the_floor_is_left),
+        CASE(a_cgroup_that_ends_is_forgotten),
+        CASE(what_is_not_seen_is_let_go),
+        CASE(failures_change_nothing_and_are_tried_again),
+        CASE(what_cannot_be_read_is_logged),
+        CASE(who_is_one_too_many_is_told),
+        CASE(an_unknown_value_is_not_changed_again),
+        CASE(a_release_that_fails_is_tried_again),
+        CASE(a_release_that_fails_is_tried_less_often),
+        CASE(without_a_journal_nothing_is_changed),
+        CASE(a_release_that_was_not_written_is_written_at_the_end),
+        CASE(a_floor_that_is_raised_raises_what_is_below),
+        CASE(what_may_still_be_changed),
+        CASE(at_the_limit_a_culprit_takes_another_s_claim),
+        CASE(giving_way_is_a_change_like_others),
+        CASE(at_the_limit_a_dry_run_decides_the_same),
+        CASE(limits_are_read_anew_whatever_the_ticks_are),
+        CASE(whatever_happens),
+        CASE(whatever_happens_in_a_dry_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

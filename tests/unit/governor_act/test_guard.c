@@ -1,13 +1,7 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "exporter/governor/act/guard.h"
+#include "tests/unit/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 #define MINUTE (60 * SECOND)
@@ -42,9 +36,8 @@ static enum guard_verdict ask(struct scene *scene, double wanted)
     return verdict;
 }
 
-static void values_stay_within_the_limits(void **state)
+TEST(values_stay_within_the_limits)
 {
-    (void)state;
     static const double wanted[] = {0, -5, NAN, -INFINITY, 0.999};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         struct scene scene = scene_of();
@@ -56,9 +49,8 @@ static void values_stay_within_the_limits(void **state)
     }
 }
 
-static void a_move_is_a_change(void **state)
+TEST(a_move_is_a_change)
 {
-    (void)state;
     struct scene scene = scene_of();
     struct guard *guard = &scene.guard;
     assert_int_equal(ask(&scene, 2), GUARD_PASS);
@@ -73,9 +65,8 @@ static void a_move_is_a_change(void **state)
         GUARD_RATE);
 }
 
-static void a_claim_gives_way_where_no_rule_forbids_it(void **state)
+TEST(a_claim_gives_way_where_no_rule_forbids_it)
 {
-    (void)state;
     struct scene scene = scene_of();
     struct guard *guard = &scene.guard;
     const struct guard_memory free_to_go = {0};
@@ -97,9 +88,8 @@ static void a_claim_gives_way_where_no_rule_forbids_it(void **state)
     assert_int_equal(guard_give_way(guard, &scene.memory, 9, scene.now_ns), GUARD_RATE);
 }
 
-static void one_change_a_tick(void **state)
+TEST(one_change_a_tick)
 {
-    (void)state;
     struct scene scene = scene_of();
     assert_int_equal(ask(&scene, 2), GUARD_PASS);
     assert_int_equal(guard_check(&scene.guard, &scene.memory, &scene.claim, 3, 0, 1, scene.tick,
@@ -108,9 +98,8 @@ static void one_change_a_tick(void **state)
     assert_int_equal(ask(&scene, 3), GUARD_PASS);
 }
 
-static void so_many_writes_a_second(void **state)
+TEST(so_many_writes_a_second)
 {
-    (void)state;
     struct scene scene = scene_of();
     unsigned passed = 0;
     for (unsigned i = 0; i < 20; i++) {
@@ -128,9 +117,8 @@ static void so_many_writes_a_second(void **state)
                      GUARD_PASS);
 }
 
-static void so_many_claims(void **state)
+TEST(so_many_claims)
 {
-    (void)state;
     struct scene scene = scene_of();
     assert_int_equal(guard_check(&scene.guard, &scene.memory, &scene.claim, 2, 0, 2, 1,
                                  scene.now_ns, &scene.value),
@@ -143,9 +131,8 @@ static void so_many_claims(void **state)
 
 /* Up and down: at the fourth cut it stays at least for 5 minutes, the next time for 10, up to 40.
  */
-static void what_flaps_stays_at_least(void **state)
+TEST(what_flaps_stays_at_least)
 {
-    (void)state;
     static const uint64_t minutes[] = {5, 10, 20, 40, 40};
     struct scene scene = scene_of();
     for (size_t round = 0; round < sizeof minutes / sizeof *minutes; round++) {
@@ -176,9 +163,8 @@ static void flap(struct scene *scene)
 }
 
 /* A policy gave up, or somebody is in charge: it is not taken again against their will. */
-static void what_is_given_back_does_not_flap(void **state)
+TEST(what_is_given_back_does_not_flap)
 {
-    (void)state;
     struct scene scene = scene_of();
     flap(&scene);
     assert_int_equal(ask(&scene, 4), GUARD_PASS);
@@ -189,9 +175,8 @@ static void what_is_given_back_does_not_flap(void **state)
     assert_float_equal(scene.value, 1, 0);
 }
 
-static void after_a_calm_hour_flapping_begins_anew(void **state)
+TEST(after_a_calm_hour_flapping_begins_anew)
 {
-    (void)state;
     static const uint64_t waits[] = {59, 61}, minutes[] = {10, 5};
     for (size_t i = 0; i < 2; i++) {
         struct scene scene = scene_of();
@@ -203,9 +188,8 @@ static void after_a_calm_hour_flapping_begins_anew(void **state)
     }
 }
 
-static void slow_cuts_are_none_of_flapping(void **state)
+TEST(slow_cuts_are_none_of_flapping)
 {
-    (void)state;
     struct scene scene = scene_of();
     for (int i = 0; i < 20; i++) {
         assert_int_equal(ask(&scene, 2), GUARD_PASS);
@@ -217,9 +201,8 @@ static void slow_cuts_are_none_of_flapping(void **state)
 
 /* Algorithm 1 raises and cuts in two windows: 300 times in ten minutes. What comes sooner than its
  * policy means it is flapping. */
-static void a_policy_s_own_course_is_no_flapping(void **state)
+TEST(a_policy_s_own_course_is_no_flapping)
 {
-    (void)state;
     struct scene scene = scene_of();
     scene.period_ns = 2 * SECOND;
     for (int i = 0; i < 300; i++) {
@@ -232,9 +215,8 @@ static void a_policy_s_own_course_is_no_flapping(void **state)
     flap(&scene);
 }
 
-static void resets_are_answered_six_times_an_hour(void **state)
+TEST(resets_are_answered_six_times_an_hour)
 {
-    (void)state;
     struct guard_memory memory = {0};
     uint64_t now = 100 * MINUTE;
     for (int i = 0; i < 6; i++)
@@ -248,9 +230,8 @@ static void resets_are_answered_six_times_an_hour(void **state)
         assert_int_equal(guard_reset(&slow, now += 10 * MINUTE), GUARD_REASSERT);
 }
 
-static void a_third_specification_in_ten_minutes_wins(void **state)
+TEST(a_third_specification_in_ten_minutes_wins)
 {
-    (void)state;
     struct guard_memory memory = {0};
     struct scene scene = scene_of();
     uint64_t now = 100 * MINUTE;
@@ -274,9 +255,8 @@ static void a_third_specification_in_ten_minutes_wins(void **state)
 }
 
 /* Whoever goes on resizing is left alone for longer each time, and never for good. */
-static void pauses_for_others_double_up_to_an_hour(void **state)
+TEST(pauses_for_others_double_up_to_an_hour)
 {
-    (void)state;
     static const uint64_t pauses[] = {10, 20, 40, 60, 60};
     struct guard_memory memory = {0};
     uint64_t now = 100 * MINUTE;
@@ -307,9 +287,8 @@ static bool is_known_again(struct memories *memories, const struct claim *claim)
     return memory.n_cuts > 0;
 }
 
-static void who_left_is_known_again_once(void **state)
+TEST(who_left_is_known_again_once)
 {
-    (void)state;
     struct memories *memories = calloc(1, sizeof *memories);
     const struct guard_memory cut = {.n_cuts = 1}, nothing = {.changed_tick = 3};
     const struct claim claim = claim_of(1);
@@ -332,9 +311,8 @@ static void who_left_is_known_again_once(void **state)
     free(memories);
 }
 
-static void who_left_first_is_forgotten_first(void **state)
+TEST(who_left_first_is_forgotten_first)
 {
-    (void)state;
     struct memories *memories = calloc(1, sizeof *memories);
     const struct guard_memory cut = {.n_cuts = 1};
     struct claim claim;
@@ -356,9 +334,8 @@ static void who_left_first_is_forgotten_first(void **state)
     free(memories);
 }
 
-static void failures_wait_longer_each_time(void **state)
+TEST(failures_wait_longer_each_time)
 {
-    (void)state;
     static const unsigned waits[] = {1, 2, 4, 8, 16, 32, 60, 60};
     struct scene scene = scene_of();
     for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
@@ -373,29 +350,4 @@ static void failures_wait_longer_each_time(void **state)
     guard_succeeded(&scene.memory.retry);
     guard_failed(&scene.memory.retry, scene.now_ns);
     assert_int_equal(scene.memory.retry.at_ns, scene.now_ns + SECOND);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_stay_within_the_limits),
-        cmocka_unit_test(a_move_is_a_change),
-        cmocka_unit_test(a_claim_gives_way_where_no_rule_forbids_it),
-        cmocka_unit_test(a_claim_gives_way_where_no_rule_forbids_it),
-        cmocka_unit_test(one_change_a_tick),
-        cmocka_unit_test(so_many_writes_a_second),
-        cmocka_unit_test(so_many_claims),
-        cmocka_unit_test(what_flaps_stays_at_least),
-        cmocka_unit_test(what_is_given_back_does_not_flap),
-        cmocka_unit_test(after_a_calm_hour_flapping_begins_anew),
-        cmocka_unit_test(slow_cuts_are_none_of_flapping),
-        cmocka_unit_test(a_policy_s_own_course_is_no_flapping),
-        cmocka_unit_test(pauses_for_others_double_up_to_an_hour),
-        cmocka_unit_test(resets_are_answered_six_times_an_hour),
-        cmocka_unit_test(a_third_specification_in_ten_minutes_wins),
-        cmocka_unit_test(failures_wait_longer_each_time),
-        cmocka_unit_test(who_left_is_known_again_once),
-        cmocka_unit_test(who_left_first_is_forgotten_first),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,11 @@
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "exporter/governor/act/journal/journal.h"
 #include "tests/support/journal_seal.h"
 #include "tests/unit/support/governor_rig.h"
+#include "tests/unit/support/unit.h"
 
 static struct claim claim_of(const char *path)
 {
@@ -105,7 +96,7 @@ static void expect_filled(const struct journal *journal)
     assert_float_equal(third->most, 2, 0);
 }
 
-static void what_is_open_is_found_again(void **state)
+TEST_WITH(what_is_open_is_found_again, setup, teardown)
 {
     struct journal journal;
     open_it(*state, &journal);
@@ -121,7 +112,7 @@ static void what_is_open_is_found_again(void **state)
 }
 
 /* Nobody knows which of the two files has the name: the next line writes all of it anew. */
-static void a_file_that_could_not_be_replaced_is_no_place_for_a_line(void **state)
+TEST_WITH(a_file_that_could_not_be_replaced_is_no_place_for_a_line, setup, teardown)
 {
     struct governor_rig *rig = *state;
     struct journal journal;
@@ -183,7 +174,7 @@ static int keep_compact(void *context)
     return note(context, "z");
 }
 
-static void a_keeper_has_the_file(void **state)
+TEST(a_keeper_has_the_file)
 {
     struct keeper keeper = {0};
     const struct journal_keeper ops = {.context = &keeper,
@@ -193,7 +184,6 @@ static void a_keeper_has_the_file(void **state)
                                        .compact = keep_compact};
     struct journal journal;
     struct claim claim = claim_of("/a");
-    (void)state;
     journal_open_kept(&journal, &ops);
     assert_int_equal(journal_claim(&journal, &claim), 0);
     struct intent intent = {.claim = claim.id, .from = "a", .to = "b"};
@@ -219,7 +209,7 @@ static void a_keeper_has_the_file(void **state)
     journal_close(&journal);
 }
 
-static void a_thread_is_found_again(void **state)
+TEST_WITH(a_thread_is_found_again, setup, teardown)
 {
     struct journal journal;
     struct claim claim = claim_of("/a");
@@ -238,7 +228,7 @@ static void a_thread_is_found_again(void **state)
     journal_close(&journal);
 }
 
-static void numbers_are_never_used_twice(void **state)
+TEST_WITH(numbers_are_never_used_twice, setup, teardown)
 {
     struct journal journal;
     struct claim claim = claim_of("/a");
@@ -250,7 +240,7 @@ static void numbers_are_never_used_twice(void **state)
     journal_close(&journal);
 }
 
-static void another_boot_voids_it(void **state)
+TEST_WITH(another_boot_voids_it, setup, teardown)
 {
     struct governor_rig *rig = *state;
     struct journal journal;
@@ -276,7 +266,7 @@ static size_t read_journal(struct governor_rig *rig, char text[8192])
 }
 
 /* Also where the file is made anew for its length just then. */
-static void an_adoption_leaves_one_claim(void **state)
+TEST_WITH(an_adoption_leaves_one_claim, setup, teardown)
 {
     struct governor_rig *rig = *state;
     struct journal journal;
@@ -302,7 +292,7 @@ static void an_adoption_leaves_one_claim(void **state)
 
 /* Wherever it was cut, what stands before the last line that is whole is known, and the next line
  * is not glued to what was left. */
-static void every_cut_is_survived(void **state)
+TEST_WITH(every_cut_is_survived, setup, teardown)
 {
     struct governor_rig *rig = *state;
     struct journal journal;
@@ -332,7 +322,7 @@ static void every_cut_is_survived(void **state)
     }
 }
 
-static void checksums_are_looked_at(void **state)
+TEST_WITH(checksums_are_looked_at, setup, teardown)
 {
     struct governor_rig *rig = *state;
     struct journal journal;
@@ -366,13 +356,12 @@ static void seal(struct textbuf *text, const char *json)
 }
 
 /* As an earlier version wrote them. */
-static void lines_of_earlier_versions(void **state)
+TEST(lines_of_earlier_versions)
 {
     struct journal_claims claims = {0};
     struct textbuf text = TEXTBUF_INIT;
     size_t number;
     const char *reason;
-    (void)state;
     seal(&text, BOOT);
     for (unsigned id = 1; id <= 3; id++) {
         char json[512];
@@ -417,9 +406,8 @@ static void expect_refused(const char *json, const char *why)
     "{\"claim\":5,\"knob\":\"affinity\",\"path\":\"/a\",\"least\":1,\"most\":2,\"tid\":" tid       \
     ",\"tid_start\":1,\"tid_claimed\":2,"
 
-static void every_field_is_checked(void **state)
+TEST(every_field_is_checked)
 {
-    (void)state;
     const char *low = "its number is not above those before", *knob = "its knob is not known",
                *path = "its path leads elsewhere", *whole = "it is no whole claim",
                *none = "there is no such claim";
@@ -466,9 +454,8 @@ static void every_field_is_checked(void **state)
         expect_refused(lines[i].json, lines[i].why);
 }
 
-static void the_first_line_is_of_a_boot(void **state)
+TEST(the_first_line_is_of_a_boot)
 {
-    (void)state;
     const struct {
         const char *json, *why;
     } lines[] = {
@@ -490,7 +477,7 @@ static void the_first_line_is_of_a_boot(void **state)
     }
 }
 
-static void there_is_one_governor(void **state)
+TEST_WITH(there_is_one_governor, setup, teardown)
 {
     struct journal journal;
     char error[256];
@@ -502,7 +489,7 @@ static void there_is_one_governor(void **state)
 }
 
 /* As who reads /proc/PID/fdinfo does for a moment. */
-static void who_looks_at_its_descriptors_keeps_no_lock(void **state)
+TEST_WITH(who_looks_at_its_descriptors_keeps_no_lock, setup, teardown)
 {
     struct governor_rig *rig = *state;
     struct journal journal;
@@ -515,7 +502,7 @@ static void who_looks_at_its_descriptors_keeps_no_lock(void **state)
 }
 
 /* One that was killed cannot unlock. */
-static void a_lock_that_is_let_go_late_is_waited_for(void **state)
+TEST_WITH(a_lock_that_is_let_go_late_is_waited_for, setup, teardown)
 {
     struct governor_rig *rig = *state;
     char error[256], byte = 0;
@@ -541,7 +528,7 @@ static void a_lock_that_is_let_go_late_is_waited_for(void **state)
     assert_int_equal(err, 0);
 }
 
-static void others_may_not_write_there(void **state)
+TEST_WITH(others_may_not_write_there, setup, teardown)
 {
     struct governor_rig *rig = *state;
     char error[256];
@@ -553,7 +540,7 @@ static void others_may_not_write_there(void **state)
     assert_int_equal(try_open(rig, error), 0);
 }
 
-static void without_a_file_there_is_nothing_to_restore(void **state)
+TEST_WITH(without_a_file_there_is_nothing_to_restore, setup, teardown)
 {
     struct governor_rig *rig = *state;
     struct journal journal;
@@ -567,7 +554,7 @@ static void without_a_file_there_is_nothing_to_restore(void **state)
 
 /* Call k and those after it fail, for every k: either the claim is in the journal and in memory, or
  * in neither; and when the disk has room again, everything is written again. */
-static void a_full_disk_loses_nothing(void **state)
+TEST_WITH(a_full_disk_loses_nothing, setup, teardown)
 {
     struct governor_rig *rig = *state;
     for (unsigned k = 1; k < 12; k++) {
@@ -599,7 +586,7 @@ static void a_full_disk_loses_nothing(void **state)
     }
 }
 
-static void a_release_counts_even_if_the_disk_is_full(void **state)
+TEST_WITH(a_release_counts_even_if_the_disk_is_full, setup, teardown)
 {
     struct governor_rig *rig = *state;
     struct journal journal;
@@ -619,7 +606,7 @@ static void a_release_counts_even_if_the_disk_is_full(void **state)
     journal_close(&journal);
 }
 
-static void a_long_file_is_written_anew(void **state)
+TEST_WITH(a_long_file_is_written_anew, setup, teardown)
 {
     struct governor_rig *rig = *state;
     struct journal journal;
@@ -636,9 +623,8 @@ static void a_long_file_is_written_anew(void **state)
     journal_close(&journal);
 }
 
-static void in_memory_it_works_alike(void **state)
+TEST(in_memory_it_works_alike)
 {
-    (void)state;
     struct journal journal;
     journal_open_nowhere(&journal);
     fill(&journal);
@@ -647,7 +633,7 @@ static void in_memory_it_works_alike(void **state)
 }
 
 /* A pipe would hold on to whoever opens it for as long as nobody writes. */
-static void a_pipe_is_refused_at_once(void **state)
+TEST_WITH(a_pipe_is_refused_at_once, setup, teardown)
 {
     struct governor_rig *rig = *state;
     struct journal journal;
@@ -665,7 +651,7 @@ static void a_pipe_is_refused_at_once(void **state)
 }
 
 /* A journal that is new holds nothing; of one that is empty or torn nobody knows. */
-static void what_may_be_missing(void **state)
+TEST_WITH(what_may_be_missing, setup, teardown)
 {
     struct governor_rig *rig = *state;
     struct journal journal;
@@ -688,36 +674,4 @@ static void what_may_be_missing(void **state)
     open_it(rig, &journal);
     assert_true(journal.incomplete);
     journal_close(&journal);
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(what_is_open_is_found_again),
-        TEST(a_file_that_could_not_be_replaced_is_no_place_for_a_line),
-        cmocka_unit_test(a_keeper_has_the_file),
-        cmocka_unit_test(lines_of_earlier_versions),
-        TEST(a_thread_is_found_again),
-        TEST(numbers_are_never_used_twice),
-        TEST(another_boot_voids_it),
-        TEST(an_adoption_leaves_one_claim),
-        TEST(every_cut_is_survived),
-        TEST(checksums_are_looked_at),
-        cmocka_unit_test(every_field_is_checked),
-        cmocka_unit_test(the_first_line_is_of_a_boot),
-        TEST(there_is_one_governor),
-        TEST(who_looks_at_its_descriptors_keeps_no_lock),
-        TEST(a_lock_that_is_let_go_late_is_waited_for),
-        TEST(others_may_not_write_there),
-        TEST(without_a_file_there_is_nothing_to_restore),
-        TEST(a_pipe_is_refused_at_once),
-        TEST(what_may_be_missing),
-        TEST(a_full_disk_loses_nothing),
-        TEST(a_release_counts_even_if_the_disk_is_full),
-        TEST(a_long_file_is_written_anew),
-        cmocka_unit_test(in_memory_it_works_alike),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

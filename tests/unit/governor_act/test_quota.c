@@ -1,17 +1,10 @@
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "exporter/governor/act/actuators/quota.h"
+#include "tests/unit/support/unit.h"
 
-static void the_kernel_s_texts(void **state)
+TEST(the_kernel_s_texts)
 {
-    (void)state;
     struct quota quota;
     assert_int_equal(quota_parse_v1("-1", 100000, &quota), 0);
     assert_true(isinf(quota_cores(quota)));
@@ -23,9 +16,8 @@ static void the_kernel_s_texts(void **state)
     assert_float_equal(quota_cores(quota), 2.5, 0);
 }
 
-static void other_texts_are_refused(void **state)
+TEST(other_texts_are_refused)
 {
-    (void)state;
     struct quota quota;
     static const char *const v1[] = {
         "", "-2", "max", "1.5", "150000 100000", "15x", "99999999999999999999"};
@@ -39,9 +31,8 @@ static void other_texts_are_refused(void **state)
     assert_int_equal(quota_parse_v1("150000", 0, &quota), -EINVAL);
 }
 
-static void cores_become_texts(void **state)
+TEST(cores_become_texts)
 {
-    (void)state;
     char text[CLAIM_TEXT_MAX];
     quota_format(1, 1.5, 100000, text);
     assert_string_equal(text, "150000");
@@ -53,9 +44,8 @@ static void cores_become_texts(void **state)
     assert_string_equal(text, "1000");
 }
 
-static void what_a_container_asked_for(void **state)
+TEST(what_a_container_asked_for)
 {
-    (void)state;
     assert_float_equal(quota_request_v1(2048, false), 2, 0);
     assert_float_equal(quota_request_v1(1024, true), 1, 0);
     assert_float_equal(quota_request_v1(1024, false), 0, 0);
@@ -84,9 +74,8 @@ static uint64_t quadratic(uint64_t shares)
 }
 
 /* Whatever the runtime and the kubelet write, but for one step of a weight. */
-static void nobody_is_taken_for_asking_less(void **state)
+TEST(nobody_is_taken_for_asking_less)
 {
-    (void)state;
     assert_int_equal(linear(1024), 39);
     assert_int_equal(quadratic(1024), 100);
     assert_int_equal(linear(2000), 77);
@@ -100,16 +89,4 @@ static void nobody_is_taken_for_asking_less(void **state)
                 assert_true(quota_request_in_pod(weights[i], weights[j]) >= least);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_kernel_s_texts),
-        cmocka_unit_test(other_texts_are_refused),
-        cmocka_unit_test(cores_become_texts),
-        cmocka_unit_test(what_a_container_asked_for),
-        cmocka_unit_test(nobody_is_taken_for_asking_less),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,8 @@
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "exporter/governor/config/config.h"
 #include "tests/unit/support/governor_start.h"
+#include "tests/unit/support/unit.h"
 
 #define PATTERN(pod)                                                                               \
     "{\"governor\":1,\"classes\":[{\"name\":\"a\",\"role\":\"protected\",\"match\":[{"             \
@@ -24,9 +15,8 @@
     "\"pod\":\"*\",\"container\":\"*\"},{\"namespace\":\"ci\",\"pod\":\"run-1\","                  \
     "\"container\":\"build\"}],\"cpu\":{\"base_cores\":1.5,\"step_cores\":0.25}}]"
 
-static void the_least_there_is(void **state)
+TEST(the_least_there_is)
 {
-    (void)state;
     struct config *config = governor_start_config("{\"governor\":1,\"classes\":[]}");
     assert_false(config->enforce);
     assert_string_equal(config->state_directory, "/run/interference_governor");
@@ -43,9 +33,8 @@ static void the_least_there_is(void **state)
     config_free(config);
 }
 
-static void everything(void **state)
+TEST(everything)
 {
-    (void)state;
     struct config *config = governor_start_config(
         "{\"governor\":1,\"mode\":\"enforce\",\"exporter\":{\"socket\":\"/run/"
         "e.sock\",\"uid\":65534,"
@@ -82,9 +71,8 @@ static void everything(void **state)
     config_free(config);
 }
 
-static void policies_by_slowdown(void **state)
+TEST(policies_by_slowdown)
 {
-    (void)state;
     struct config *config = governor_start_config(
         "{\"governor\":1,\"classes\":[{\"name\":\"web\",\"role\":\"protected\","
         "\"slowdown_bound\":1.5,\"match\":[{\"namespace\":\"shop\",\"pod\":\"*\","
@@ -105,9 +93,8 @@ static void policies_by_slowdown(void **state)
     config_free(config);
 }
 
-static void writers_to_persistent_memory(void **state)
+TEST(writers_to_persistent_memory)
 {
-    (void)state;
     struct config *config =
         governor_start_config("{\"governor\":1," CLASSES ",\"policies\":{\"nvmm_cores\":{"
                               "\"classes\":[\"batch\"],\"cpus\":\"13-15\"}}}");
@@ -129,9 +116,8 @@ static void writers_to_persistent_memory(void **state)
     config_free(config);
 }
 
-static void classes_are_found(void **state)
+TEST(classes_are_found)
 {
-    (void)state;
     bool literal;
     struct config *config = governor_start_config("{\"governor\":1," CLASSES "}");
     assert_int_equal(config_class_of(config, "shop", "cart-0", "cart", "", &literal), 0);
@@ -147,9 +133,8 @@ static void classes_are_found(void **state)
 }
 
 /* A service has no namespace and no pod that a match could name. */
-static void what_is_in_no_pod_is_named_by_its_own_name(void **state)
+TEST(what_is_in_no_pod_is_named_by_its_own_name)
 {
-    (void)state;
     bool literal = false;
     struct config *config = governor_start_config(
         "{\"governor\":1,\"classes\":[{\"name\":\"host\",\"role\":\"best_effort\",\"match\":[{"
@@ -173,9 +158,8 @@ static void what_is_in_no_pod_is_named_by_its_own_name(void **state)
 }
 
 /* A class of quality of service beside the names; who writes guaranteed means it. */
-static void classes_by_quality_of_service(void **state)
+TEST(classes_by_quality_of_service)
 {
-    (void)state;
     bool literal;
     struct config *config = governor_start_config(
         "{\"governor\":1,\"classes\":[{\"name\":\"web\",\"role\":\"protected\",\"match\":[{"
@@ -196,9 +180,8 @@ static void classes_by_quality_of_service(void **state)
 }
 
 /* Whatever their order: who is protected never loses. */
-static void protected_classes_come_first(void **state)
+TEST(protected_classes_come_first)
 {
-    (void)state;
     bool literal;
     struct config *config = governor_start_config(
         "{\"governor\":1,\"classes\":[{\"name\":\"rest\",\"role\":\"best_effort\",\"match\":[{"
@@ -213,9 +196,8 @@ static void protected_classes_come_first(void **state)
     config_free(config);
 }
 
-static void what_is_wrong_is_refused(void **state)
+TEST(what_is_wrong_is_refused)
 {
-    (void)state;
 #define WITH(rest) "{\"governor\":1," CLASSES "," rest "}"
 #define THRESHOLD(rest) WITH("\"policies\":{\"threshold\":{\"classes\":[\"batch\"]," rest "}}")
 #define CLASS(rest) "{\"governor\":1,\"classes\":[{" rest "}]}"
@@ -360,18 +342,16 @@ static void what_is_wrong_is_refused(void **state)
     }
 }
 
-static void patterns_of_fnmatch(void **state)
+TEST(patterns_of_fnmatch)
 {
-    (void)state;
     static const char *const texts[] = {PATTERN("[a-c]*[0-9]"), PATTERN("[!]a]"), PATTERN("[]a]"),
                                         PATTERN("[[]"), PATTERN("\\\\[x")};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         config_free(governor_start_config(texts[i]));
 }
 
-static void a_file_that_cannot_be_read(void **state)
+TEST(a_file_that_cannot_be_read)
 {
-    (void)state;
     char error[256] = "";
     struct config *config = NULL;
     assert_int_equal(config_load("/nonexistent", NULL, &config, error, sizeof error), -ENOENT);
@@ -387,9 +367,8 @@ static void write_file(const char *path, const char *text)
 }
 
 /* What a flag says stands; a file that names another one is refused. */
-static void the_state_directory_that_is_given(void **state)
+TEST(the_state_directory_that_is_given)
 {
-    (void)state;
     const struct config_given given = {.state_directory = "/given"};
     char path[] = "/tmp/governor-config-XXXXXX", error[256] = "";
     struct config *config = NULL;
@@ -410,9 +389,8 @@ static void the_state_directory_that_is_given(void **state)
 }
 
 /* Whoever listens on a port first would say whom to restrict. */
-static void over_tcp_it_only_looks(void **state)
+TEST(over_tcp_it_only_looks)
 {
-    (void)state;
     static const char tcp[] = "\"exporter\":{\"url\":\"http://127.0.0.1:1\"}";
     static const char *const modes[] = {"observe", "enforce"};
     char path[] = "/tmp/governor-config-XXXXXX", text[1024], error[256] = "";
@@ -434,24 +412,4 @@ static void over_tcp_it_only_looks(void **state)
                 config_free(config);
             }
     assert_int_equal(unlink(path), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_least_there_is),
-        cmocka_unit_test(everything),
-        cmocka_unit_test(policies_by_slowdown),
-        cmocka_unit_test(writers_to_persistent_memory),
-        cmocka_unit_test(classes_are_found),
-        cmocka_unit_test(what_is_in_no_pod_is_named_by_its_own_name),
-        cmocka_unit_test(classes_by_quality_of_service),
-        cmocka_unit_test(protected_classes_come_first),
-        cmocka_unit_test(what_is_wrong_is_refused),
-        cmocka_unit_test(patterns_of_fnmatch),
-        cmocka_unit_test(a_file_that_cannot_be_read),
-        cmocka_unit_test(the_state_directory_that_is_given),
-        cmocka_unit_test(over_tcp_it_only_looks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

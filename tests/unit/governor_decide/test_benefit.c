@@ -1,15 +1,9 @@
 /* What cuts show, pair by pair: windows go in, bars come out. */
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "exporter/governor/decide/policies/benefit.h"
 #include "tests/unit/support/malloc_count.h"
+#include "tests/unit/support/unit.h"
 
 enum { CART = 1, PAY, HOG, OTHER };
 
@@ -66,7 +60,7 @@ static void try_hog(struct scene *scene)
     scene->value = 4;
 }
 
-static void who_does_not_help_is_barred(void **state)
+TEST_WITH(who_does_not_help_is_barred, setup, teardown)
 {
     struct scene *scene = *state;
     scene->latency[CART] = 140;
@@ -88,7 +82,7 @@ static void who_does_not_help_is_barred(void **state)
 }
 
 /* 10 minutes, 20, 40, an hour. */
-static void bars_last_longer_each_time(void **state)
+TEST_WITH(bars_last_longer_each_time, setup, teardown)
 {
     static const unsigned seconds[] = {600, 1200, 2400, 3600, 3600};
     struct scene *scene = *state;
@@ -106,7 +100,7 @@ static void bars_last_longer_each_time(void **state)
 }
 
 /* By the cut itself: nobody need be set free to know it. */
-static void who_helps_is_not_tried(void **state)
+TEST_WITH(who_helps_is_not_tried, setup, teardown)
 {
     struct scene *scene = *state;
     scene->latency[CART] = 220;
@@ -119,7 +113,7 @@ static void who_helps_is_not_tried(void **state)
 }
 
 /* Before the cut it was calm, for the hog had just begun: the trial says what the cut could not. */
-static void a_trial_finds_who_helps(void **state)
+TEST_WITH(a_trial_finds_who_helps, setup, teardown)
 {
     struct scene *scene = *state;
     windows(scene, 20);
@@ -139,7 +133,7 @@ static void a_trial_finds_who_helps(void **state)
 }
 
 /* It begins to wait by chance while he is tried, and goes on when he is held: that was no proof. */
-static void chance_is_no_proof(void **state)
+TEST_WITH(chance_is_no_proof, setup, teardown)
 {
     struct scene *scene = *state;
     windows(scene, 5);
@@ -165,7 +159,7 @@ static void chance_is_no_proof(void **state)
 
 /* Cart waits for itself, pay for the hog: he is not set free at pay's cost, for the line of all
  * windows says as much. */
-static void nobody_is_tried_while_it_helps_another(void **state)
+TEST_WITH(nobody_is_tried_while_it_helps_another, setup, teardown)
 {
     struct scene *scene = *state;
     scene->latency[CART] = 140;
@@ -181,7 +175,7 @@ static void nobody_is_tried_while_it_helps_another(void **state)
 }
 
 /* It is not known of cart yet: he gets a part back. */
-static void in_doubt_he_gets_a_part_back(void **state)
+TEST_WITH(in_doubt_he_gets_a_part_back, setup, teardown)
 {
     struct scene *scene = *state;
     scene->latency[PAY] = 220;
@@ -200,7 +194,7 @@ static void in_doubt_he_gets_a_part_back(void **state)
 }
 
 /* Nobody knows what comes of it: he is held again, and tried again in a minute. */
-static void a_trial_without_a_witness_ends(void **state)
+TEST_WITH(a_trial_without_a_witness_ends, setup, teardown)
 {
     struct scene *scene = *state;
     scene->latency[CART] = 140;
@@ -220,7 +214,7 @@ static void a_trial_without_a_witness_ends(void **state)
     assert_true(benefit_try(scene->benefit, CART, HOG, true));
 }
 
-static void more_pairs_than_there_is_room_for(void **state)
+TEST_WITH(more_pairs_than_there_is_room_for, setup, teardown)
 {
     struct scene *scene = *state;
     scene->latency[CART] = 140;
@@ -236,7 +230,7 @@ static void more_pairs_than_there_is_room_for(void **state)
     assert_true(benefit_is_barred(scene->benefit, CART, HOG));
 }
 
-static void windows_allocate_nothing(void **state)
+TEST_WITH(windows_allocate_nothing, setup, teardown)
 {
     struct scene *scene = *state;
     uint64_t before = malloc_count();
@@ -244,9 +238,8 @@ static void windows_allocate_nothing(void **state)
     assert_int_equal(malloc_count() - before, 0);
 }
 
-static void without_memory(void **state)
+TEST(without_memory)
 {
-    (void)state;
     if (!malloc_fail(0))
         skip();
     for (uint64_t n = 1; n <= 4; n++) {
@@ -257,24 +250,4 @@ static void without_memory(void **state)
         assert_int_equal(err, -ENOMEM);
         assert_null(benefit);
     }
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(who_does_not_help_is_barred),
-        TEST(bars_last_longer_each_time),
-        TEST(who_helps_is_not_tried),
-        TEST(a_trial_finds_who_helps),
-        TEST(chance_is_no_proof),
-        TEST(nobody_is_tried_while_it_helps_another),
-        TEST(in_doubt_he_gets_a_part_back),
-        TEST(a_trial_without_a_witness_ends),
-        TEST(more_pairs_than_there_is_room_for),
-        TEST(windows_allocate_nothing),
-        cmocka_unit_test(without_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

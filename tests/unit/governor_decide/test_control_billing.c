@@ -1,12 +1,7 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "collectors/formulas/control_billing.h"
+#include "tests/unit/support/unit.h"
 
 /* A minute each; the last one's answer. */
 static bool minutes(struct control_admission *state, unsigned n, double slowdown)
@@ -46,7 +41,6 @@ static void ten_good_minutes_release(void **context)
 
 static void an_epoch_tells_how_it_would_be_alone(void **state)
 {
-    (void)state;
     const struct control_epoch worked = {.alone_reads = 6818,
                                          .alone_cycles = 1e6,
                                          .shared_reads = 27000,
@@ -64,7 +58,6 @@ static void an_epoch_tells_how_it_would_be_alone(void **state)
 
 static void an_epoch_of_other_work_tells_nothing(void **state)
 {
-    (void)state;
     const struct control_epoch good = {.alone_reads = 1000,
                                        .alone_cycles = 1e6,
                                        .shared_reads = 27000,
@@ -107,7 +100,6 @@ static bool refills_with(double tau)
 
 static void a_miss_ratio_that_falls_on_is_a_cache_being_filled(void **state)
 {
-    (void)state;
     assert_true(refills(0.5, 0.3528, 0.1930));
     assert_false(refills(0.5, 0.1795, 0.1005));
     assert_true(refills_with(0.38) && refills_with(1) && refills_with(10));

@@ -1,14 +1,9 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "collectors/formulas/control_calibration.h"
 #include "collectors/formulas/control_threshold.h"
 #include "tests/unit/support/draw.h"
+#include "tests/unit/support/unit.h"
 
 static void cpus_that_are_used(void **context)
 {

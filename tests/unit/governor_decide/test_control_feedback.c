@@ -1,12 +1,7 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "collectors/formulas/control_feedback.h"
+#include "tests/unit/support/unit.h"
 
 /* ---- a bound of 1.5 ---- */
 
@@ -20,7 +15,6 @@ static enum control_move steps(struct control_qos *state, unsigned n, double slo
 
 static void what_is_lost(void **state)
 {
-    (void)state;
     struct control_loss loss = {0};
     assert_true(control_loss(9e9, 2e9, 1e9, &loss));
     assert_float_equal(loss.slowdown, 1.5, 1e-12);

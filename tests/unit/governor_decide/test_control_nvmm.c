@@ -1,13 +1,7 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "collectors/formulas/control_nvmm.h"
+#include "tests/unit/support/unit.h"
 
 enum { ROOM = 4, GENERAL = CONTROL_NVMM_GENERAL, WRITERS = CONTROL_NVMM_WRITERS };
 
@@ -57,7 +51,7 @@ static void expect(const struct world *w, int tid, int group, uint64_t expires_m
     assert_int_equal(thread->expires_ms, expires_ms);
 }
 
-static void threads_by_the_worked_numbers(void **state)
+TEST_WITH(threads_by_the_worked_numbers, setup, teardown)
 {
     struct world *w = *state;
     assert_int_equal(sample(w, 0, 7, GENERAL), CONTROL_NVMM_JOINED);
@@ -83,7 +77,7 @@ static void threads_by_the_worked_numbers(void **state)
     assert_int_equal(w->table.n, 0);
 }
 
-static void without_room_nobody_comes(void **state)
+TEST_WITH(without_room_nobody_comes, setup, teardown)
 {
     struct world *w = *state;
     static const int tids[ROOM] = {40, 10, 30, 20};
@@ -101,9 +95,8 @@ static void without_room_nobody_comes(void **state)
     expect(w, 40, WRITERS, 200);
 }
 
-static void what_is_told_seldom_is_remembered_longer(void **state)
+TEST(what_is_told_seldom_is_remembered_longer)
 {
-    (void)state;
     assert_int_equal(control_nvmm_expiry_ms(10), 200);
     assert_int_equal(control_nvmm_expiry_ms(50), 200);
     assert_int_equal(control_nvmm_expiry_ms(51), 202);
@@ -111,9 +104,8 @@ static void what_is_told_seldom_is_remembered_longer(void **state)
 }
 
 /* Above eight for five seconds, and at most four for sixty. */
-static void few_writers_are_left_alone(void **state)
+TEST(few_writers_are_left_alone)
 {
-    (void)state;
     struct control_nvmm_engage_config config;
     struct control_nvmm_engage it = {0};
     control_nvmm_engage_defaults(&config);
@@ -130,16 +122,4 @@ static void few_writers_are_left_alone(void **state)
     for (int t = 300; t < 360; t++)
         assert_true(control_nvmm_engage_step(&it, &config, t, 4));
     assert_false(control_nvmm_engage_step(&it, &config, 360, 4));
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(threads_by_the_worked_numbers),
-        TEST(without_room_nobody_comes),
-        cmocka_unit_test(what_is_told_seldom_is_remembered_longer),
-        cmocka_unit_test(few_writers_are_left_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "exporter/governor/decide/control/control_response.h"
 #include "exporter/governor/decide/control/control_safe.h"
+#include "tests/unit/support/unit.h"
 
 struct run {
     struct control_safe_config config;
@@ -37,9 +32,8 @@ static void until(struct run *run, double t, double limit)
 }
 
 /* The header's. */
-static void the_worked_example(void **state)
+TEST(the_worked_example)
 {
-    (void)state;
     static const struct {
         double t, cores;
     } expected[] = {{0, 6},     {1, 5.5},    {2, 5.5},   {3, 1},     {12, 1},     {13, 1.5},
@@ -54,9 +48,8 @@ static void the_worked_example(void **state)
 }
 
 /* 60 s, then doubled up to half an hour; and as at first when it was long ago. */
-static void the_wait_doubles_up_to_half_an_hour(void **state)
+TEST(the_wait_doubles_up_to_half_an_hour)
 {
-    (void)state;
     static const double waits[] = {60, 60, 120, 240, 480, 960, 1800, 1800};
     struct run run = run_of(6);
     until(&run, 45, 2.6);
@@ -74,9 +67,8 @@ static void the_wait_doubles_up_to_half_an_hour(void **state)
 }
 
 /* One window in thirty: never two of three, and more than one in a hundred. */
-static void a_level_with_too_many_windows_over_is_left(void **state)
+TEST(a_level_with_too_many_windows_over_is_left)
 {
-    (void)state;
     struct run run = run_of(6);
     for (int i = 0; i < 65; i++)
         assert_int_equal(step(&run, i % 30 == 5 ? CONTROL_OVER : CONTROL_BELOW), CONTROL_KEEP);
@@ -88,9 +80,8 @@ static void a_level_with_too_many_windows_over_is_left(void **state)
 }
 
 /* Somebody else has gone: the wait ends. A scatter of as much does not end it. */
-static void a_latency_that_falls_ends_the_wait(void **state)
+TEST(a_latency_that_falls_ends_the_wait)
 {
-    (void)state;
     for (int falls = 0; falls < 2; falls++) {
         struct run run = run_of(6);
         until(&run, 45, 2.6);
@@ -111,9 +102,8 @@ static void a_latency_that_falls_ends_the_wait(void **state)
 /* With a scatter of 4 %: 0.9 is 2.6 deviations below the limit, and the next step would cost as
  * much
  * as the last ones. */
-static void without_room_it_is_not_raised(void **state)
+TEST(without_room_it_is_not_raised)
 {
-    (void)state;
     struct run run = run_of(6);
     until(&run, 3, 2.6);
     for (int i = 0; i < 800; i++) {
@@ -125,9 +115,8 @@ static void without_room_it_is_not_raised(void **state)
     assert_float_equal(run.state.quota_cores, 2, 0);
 }
 
-static void nobody_is_cut_for_what_is_not_his(void **state)
+TEST(nobody_is_cut_for_what_is_not_his)
 {
-    (void)state;
     struct run run = run_of(6);
     for (int t = 0; t < 100; t++)
         assert_int_equal(control_safe_step(&run.state, &run.config, 6, t, CONTROL_OVER, NAN, false),
@@ -135,9 +124,8 @@ static void nobody_is_cut_for_what_is_not_his(void **state)
     assert_float_equal(run.state.quota_cores, 6, 0);
 }
 
-static void silence_changes_nothing(void **state)
+TEST(silence_changes_nothing)
 {
-    (void)state;
     struct run run = run_of(6);
     until(&run, 12, 2.6);
     for (int i = 0; i < 100; i++)
@@ -145,9 +133,8 @@ static void silence_changes_nothing(void **state)
     assert_int_equal(step(&run, CONTROL_BELOW), CONTROL_RAISE);
 }
 
-static void never_above_what_it_may_have_and_never_below_base(void **state)
+TEST(never_above_what_it_may_have_and_never_below_base)
 {
-    (void)state;
     struct run run = run_of(0.75);
     for (int i = 0; i < 50; i++)
         assert_int_equal(step(&run, CONTROL_OVER), CONTROL_KEEP);
@@ -165,9 +152,8 @@ static void never_above_what_it_may_have_and_never_below_base(void **state)
 }
 
 /* Whatever was seen while it was held for another reason. */
-static void what_it_was_moved_for_does_not_count(void **state)
+TEST(what_it_was_moved_for_does_not_count)
 {
-    (void)state;
     struct run run = run_of(6);
     step(&run, CONTROL_OVER);
     control_safe_move(&run.state, &run.config, 1, 1);
@@ -179,9 +165,8 @@ static void what_it_was_moved_for_does_not_count(void **state)
 }
 
 /* The header's. */
-static void a_response_is_a_line(void **state)
+TEST(a_response_is_a_line)
 {
-    (void)state;
     struct control_response response = {0};
     for (int i = 0; i < 15; i++)
         control_response_add(&response, i < 10 ? 0 : 1, log(i < 10 ? 130 : 220), 0);
@@ -199,9 +184,8 @@ static void a_response_is_a_line(void **state)
 }
 
 /* A tenth of the weight goes with each window: 66 older windows count 1/1000. */
-static void what_is_past_counts_less(void **state)
+TEST(what_is_past_counts_less)
 {
-    (void)state;
     struct control_response response = {0};
     for (int i = 0; i < 100; i++)
         control_response_add(&response, i % 2, i % 2 ? 5 : 4, 0.1);
@@ -209,22 +193,4 @@ static void what_is_past_counts_less(void **state)
         control_response_add(&response, i % 2, i % 2 ? 3 : 4, 0.1);
     assert_float_equal(control_response_slope(&response), -1, 0.001);
     assert_float_equal(response.n, 10, 0.001);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_worked_example),
-        cmocka_unit_test(the_wait_doubles_up_to_half_an_hour),
-        cmocka_unit_test(a_level_with_too_many_windows_over_is_left),
-        cmocka_unit_test(a_latency_that_falls_ends_the_wait),
-        cmocka_unit_test(without_room_it_is_not_raised),
-        cmocka_unit_test(nobody_is_cut_for_what_is_not_his),
-        cmocka_unit_test(silence_changes_nothing),
-        cmocka_unit_test(never_above_what_it_may_have_and_never_below_base),
-        cmocka_unit_test(what_it_was_moved_for_does_not_count),
-        cmocka_unit_test(a_response_is_a_line),
-        cmocka_unit_test(what_is_past_counts_less),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "collectors/formulas/control_shares.h"
+#include "tests/unit/support/unit.h"
 
 static void expect_in_steps(const double *slowdowns, const unsigned *want, unsigned floor,
                             unsigned gran)
@@ -22,9 +17,8 @@ static void expect_percent(const double *slowdowns, const unsigned *want, unsign
     expect_in_steps(slowdowns, want, floor, 10);
 }
 
-static void bandwidth_goes_by_slowdown(void **state)
+TEST(bandwidth_goes_by_slowdown)
 {
-    (void)state;
     expect_percent((const double[]){2, 4, 1, 1}, (const unsigned[]){50, 100, 30, 30}, 20);
     expect_percent((const double[]){4, 2, 1.6, 1.2}, (const unsigned[]){100, 50, 40, 30}, 20);
     expect_percent((const double[]){4, 2, 1.6, 1.2}, (const unsigned[]){100, 50, 50, 50}, 50);
@@ -33,30 +27,18 @@ static void bandwidth_goes_by_slowdown(void **state)
 }
 
 /* 96 is the last multiple of 12. */
-static void the_slowest_has_all_in_any_steps(void **state)
+TEST(the_slowest_has_all_in_any_steps)
 {
-    (void)state;
     expect_in_steps((const double[]){2, 4, 1, 1}, (const unsigned[]){48, 100, 24, 24}, 20, 12);
     expect_in_steps((const double[]){2, 4, 1, 1}, (const unsigned[]){60, 100, 30, 30}, 20, 30);
     expect_in_steps((const double[]){4, 3.6, 3.2, 1}, (const unsigned[]){100, 90, 80, 25}, 20, 1);
 }
 
-static void bandwidth_moves_one_step_at_a_time(void **state)
+TEST(bandwidth_moves_one_step_at_a_time)
 {
-    (void)state;
     assert_int_equal(control_mba_step(100, 30, 10), 90);
     assert_int_equal(control_mba_step(35, 30, 10), 30);
     assert_int_equal(control_mba_step(30, 30, 10), 30);
     assert_int_equal(control_mba_step(30, 100, 10), 40);
     assert_int_equal(control_mba_step(95, 100, 10), 100);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bandwidth_goes_by_slowdown),
-        cmocka_unit_test(the_slowest_has_all_in_any_steps),
-        cmocka_unit_test(bandwidth_moves_one_step_at_a_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /* Who is cut: counters of containers go in, window by window. */
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "exporter/governor/decide/policies/culprits.h"
 #include "tests/unit/support/malloc_count.h"
+#include "tests/unit/support/unit.h"
 
 enum { CART, ONE, TWO, THREE, CONTAINERS }; /* cart is protected, the others are the policy's own */
 
@@ -96,7 +89,7 @@ static void expect(const struct scene *scene, enum chosen_by by, bool one, bool 
 }
 
 /* 91, 1 and 8 % of what the policy's own read; what cart reads is nothing to them. */
-static void by_reads(void **state)
+TEST_WITH(by_reads, setup, teardown)
 {
     struct scene *scene = *state;
     window(scene);
@@ -113,7 +106,7 @@ static void by_reads(void **state)
 }
 
 /* two adds 24.8 ns and three 2 ns, which is 93 and 7 %; one reads most. */
-static void by_latency(void **state)
+TEST_WITH(by_latency, setup, teardown)
 {
     static const double named[CONTAINERS] = {50, 0, 24.8, 2};
     struct scene *scene = *state;
@@ -132,7 +125,7 @@ static void by_latency(void **state)
 }
 
 /* The name of another acquits nobody: who is always equally active has none. */
-static void names_of_others_do_not_choose(void **state)
+TEST_WITH(names_of_others_do_not_choose, setup, teardown)
 {
     struct scene *scene = *state;
     name(scene, reads);
@@ -144,7 +137,7 @@ static void names_of_others_do_not_choose(void **state)
 }
 
 /* Who was cut is active no more, and named no more. */
-static void an_answer_holds_for_ten_seconds(void **state)
+TEST_WITH(an_answer_holds_for_ten_seconds, setup, teardown)
 {
     struct scene *scene = *state;
     name(scene, reads);
@@ -172,7 +165,7 @@ static void make_wait(struct scene *scene, const double seconds[CONTAINERS])
 }
 
 /* The seconds of ATTRIBUTION.md's example, section 6: 71, 26 and 3 % of 0.26 s. */
-static void by_wait(void **state)
+TEST_WITH(by_wait, setup, teardown)
 {
     struct scene *scene = *state;
     make_wait(scene, reads);
@@ -190,7 +183,7 @@ static void by_wait(void **state)
     expect(scene, CHOSEN_BY_WAIT, false, false, false);
 }
 
-static void no_share_is_asked_for(void **state)
+TEST_WITH(no_share_is_asked_for, setup, teardown)
 {
     struct scene *scene = *state;
     culprits_free(scene->culprits);
@@ -205,7 +198,7 @@ static void no_share_is_asked_for(void **state)
 }
 
 /* Another order, somebody gone, and a path that another cgroup has now. */
-static void containers_come_and_go(void **state)
+TEST_WITH(containers_come_and_go, setup, teardown)
 {
     struct scene *scene = *state;
     name(scene, reads);
@@ -231,7 +224,7 @@ static void containers_come_and_go(void **state)
 }
 
 /* Replicas are one owner: 8 of 13, and 9 of 17, which is not enough. */
-static void replicas_are_one_owner(void **state)
+TEST_WITH(replicas_are_one_owner, setup, teardown)
 {
     struct scene *scene = *state;
     scene->containers[ONE].pod = "report-6b7f9c8d5b-x2x4z";
@@ -262,7 +255,7 @@ static void replicas_are_one_owner(void **state)
 }
 
 /* Tenants who take turns: it is not who did most before; who is held is still known. */
-static void who_does_nothing_now_is_not_cut(void **state)
+TEST_WITH(who_does_nothing_now_is_not_cut, setup, teardown)
 {
     struct scene *scene = *state;
     window(scene);
@@ -285,7 +278,7 @@ static bool is_owner(void *context, uint64_t owner)
     return *(const uint64_t *)context == owner;
 }
 
-static void who_is_left_out_leaves_room_for_others(void **state)
+TEST_WITH(who_is_left_out_leaves_room_for_others, setup, teardown)
 {
     struct scene *scene = *state;
     window(scene);
@@ -308,7 +301,7 @@ static void who_is_left_out_leaves_room_for_others(void **state)
 }
 
 /* 1/e in ten minutes: 91 become 33, and 50 are more. */
-static void what_is_past_counts_less(void **state)
+TEST_WITH(what_is_past_counts_less, setup, teardown)
 {
     struct scene *scene = *state;
     window(scene);
@@ -320,7 +313,7 @@ static void what_is_past_counts_less(void **state)
     expect(scene, CHOSEN_BY_READS, false, false, true);
 }
 
-static void windows_allocate_nothing(void **state)
+TEST_WITH(windows_allocate_nothing, setup, teardown)
 {
     struct scene *scene = *state;
     uint64_t before = malloc_count();
@@ -329,9 +322,8 @@ static void windows_allocate_nothing(void **state)
     assert_int_equal(malloc_count() - before, 0);
 }
 
-static void without_memory(void **state)
+TEST(without_memory)
 {
-    (void)state;
     if (!malloc_fail(0))
         skip();
     for (uint64_t n = 1; n <= 5; n++) {
@@ -344,10 +336,8 @@ static void without_memory(void **state)
     }
 }
 
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
 /* The name stays from 95 down to 80 %; by these alone nobody is cut, unless so configured. */
-static void whose_name_is_not_sure_is_not_cut_by_it(void **state)
+TEST_WITH(whose_name_is_not_sure_is_not_cut_by_it, setup, teardown)
 {
     struct scene *scene = *state;
     const double three[CONTAINERS] = {[THREE] = 20};
@@ -371,25 +361,4 @@ static void whose_name_is_not_sure_is_not_cut_by_it(void **state)
     name(scene, three);
     window(scene);
     expect(scene, CHOSEN_BY_LATENCY, false, false, true);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(by_reads),
-        TEST(whose_name_is_not_sure_is_not_cut_by_it),
-        TEST(by_latency),
-        TEST(names_of_others_do_not_choose),
-        TEST(an_answer_holds_for_ten_seconds),
-        TEST(by_wait),
-        TEST(no_share_is_asked_for),
-        TEST(containers_come_and_go),
-        TEST(replicas_are_one_owner),
-        TEST(who_does_nothing_now_is_not_cut),
-        TEST(who_is_left_out_leaves_room_for_others),
-        TEST(what_is_past_counts_less),
-        TEST(windows_allocate_nothing),
-        cmocka_unit_test(without_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

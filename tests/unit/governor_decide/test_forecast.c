@@ -1,16 +1,10 @@
 /* What holding would have brought: sums of ticks, by hand. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "exporter/governor/decide/forecast.h"
 #include "tests/unit/support/fake_knobs.h"
 #include "tests/unit/support/governor_start.h"
+#include "tests/unit/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -161,7 +155,7 @@ static void expect_words(const struct forecast_pair *pair, const char *words)
     textbuf_release(&text);
 }
 
-static void the_example(void **state)
+TEST_WITH(the_example, setup, teardown)
 {
     struct scene *scene = *state;
     struct forecast_brought brought;
@@ -191,7 +185,7 @@ static void the_example(void **state)
                        "shop/cart-0/cart would have waited 30 ns less (24 to 36)");
 }
 
-static void what_is_not_known_is_not_said(void **state)
+TEST_WITH(what_is_not_known_is_not_said, setup, teardown)
 {
     struct scene *scene = *state;
     struct forecast_brought brought;
@@ -215,7 +209,7 @@ static void what_is_not_known_is_not_said(void **state)
 
 /* The same tick again, a gap, a victim that does not read, a container that needs no more than it
  * may have; and nobody is faster than when it is calm, nor slower than it is. */
-static void what_does_not_count(void **state)
+TEST_WITH(what_does_not_count, setup, teardown)
 {
     struct scene *scene = *state;
     take(scene);
@@ -245,7 +239,7 @@ static void what_does_not_count(void **state)
 }
 
 /* It is one pair for each victim, and each second is of one alone. */
-static void each_for_whom_it_was_cut_last(void **state)
+TEST_WITH(each_for_whom_it_was_cut_last, setup, teardown)
 {
     struct scene *scene = *state;
     size_t n;
@@ -262,15 +256,4 @@ static void each_for_whom_it_was_cut_last(void **state)
     assert_float_equal(pairs[1].seconds, 2, 0);
     assert_string_equal(pairs[1].victim, "shop/search-0/search");
     assert_float_equal(pairs[1].told_seconds, 0, 0); /* it is not there */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_example, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_not_known_is_not_said, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_does_not_count, setup, teardown),
-        cmocka_unit_test_setup_teardown(each_for_whom_it_was_cut_last, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,10 @@
 /* The whole but for the network: documents go in, control files of a node change. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "exporter/base/textbuf.h"
 #include "tests/unit/support/governor_start.h"
 #include "tests/unit/support/malloc_count.h"
+#include "tests/unit/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 #define THETA 110.0
@@ -188,7 +179,7 @@ static struct scene *started_warm(void **state)
 }
 
 /* Algorithm 1 through documents and files; the numbers are those of the formula's test. */
-static void the_paper_s_loop(void **state)
+TEST_WITH(the_paper_s_loop, setup, teardown)
 {
     struct scene *scene = *state;
     static const double latencies[] = {100, 104, 103, 131, 129, 101, 102, 103, 104, 105, 99};
@@ -208,7 +199,7 @@ static void the_paper_s_loop(void **state)
 }
 
 /* A window is a second, of ten ticks; which come a little early or late. */
-static void ten_ticks_a_second_are_one_window(void **state)
+TEST_WITH(ten_ticks_a_second_are_one_window, setup, teardown)
 {
     struct scene *scene = started_warm(state);
     tick(scene, 100);
@@ -231,7 +222,7 @@ static void ten_ticks_a_second_are_one_window(void **state)
 }
 
 /* A tick of 131 ns and nine of 100: over theta only by its reads. */
-static void a_window_s_latency_is_the_mean_by_reads(void **state)
+TEST_WITH(a_window_s_latency_is_the_mean_by_reads, setup, teardown)
 {
     struct scene *scene = started_warm(state);
     for (int i = 0; i < 4; i++)
@@ -254,7 +245,7 @@ static void a_window_s_latency_is_the_mean_by_reads(void **state)
 }
 
 /* 1 % of the reads of best effort: it is raised when all are calm, and not cut. */
-static void who_does_not_read_is_not_cut(void **state)
+TEST_WITH(who_does_not_read_is_not_cut, setup, teardown)
 {
     struct scene *scene = started_warm(state);
     for (int i = 0; i < 4; i++)
@@ -269,7 +260,7 @@ static void who_does_not_read_is_not_cut(void **state)
 }
 
 /* compute reads 1 %, and is what the latency follows; batch reads 99 %. */
-static void attribution_chooses_before_reads(void **state)
+TEST_WITH(attribution_chooses_before_reads, setup, teardown)
 {
     struct scene *scene = *state;
     struct governor_state look;
@@ -295,7 +286,7 @@ static void attribution_chooses_before_reads(void **state)
 }
 
 /* batch has the only claim, and compute makes shop wait; before, nobody asks again and again. */
-static void at_the_limit_of_claims_the_culprit_is_cut(void **state)
+TEST_WITH(at_the_limit_of_claims_the_culprit_is_cut, setup, teardown)
 {
     struct scene *scene = *state;
     struct governor_state look;
@@ -322,7 +313,7 @@ static void at_the_limit_of_claims_the_culprit_is_cut(void **state)
 }
 
 /* Of kube-system, which reads most. */
-static void who_is_exempt_is_not_to_be_moved(void **state)
+TEST_WITH(who_is_exempt_is_not_to_be_moved, setup, teardown)
 {
     struct scene *scene = *state;
     struct governor_state look;
@@ -337,7 +328,7 @@ static void who_is_exempt_is_not_to_be_moved(void **state)
     assert_string_equal(look.advice->candidate, "jobs/batch-0/batch");
 }
 
-static void observing_it_decides_and_writes_nothing(void **state)
+TEST_WITH(observing_it_decides_and_writes_nothing, setup, teardown)
 {
     struct scene *scene = *state;
     start(scene, false, "paper");
@@ -355,7 +346,7 @@ static void observing_it_decides_and_writes_nothing(void **state)
         0);
 }
 
-static void an_idle_protected_container_is_below(void **state)
+TEST_WITH(an_idle_protected_container_is_below, setup, teardown)
 {
     struct scene *scene = started_warm(state);
     tick(scene, 131);
@@ -367,7 +358,7 @@ static void an_idle_protected_container_is_below(void **state)
     expect_quota(scene, BATCH, "150000 100000");
 }
 
-static void without_a_signal_nothing_is_held(void **state)
+TEST_WITH(without_a_signal_nothing_is_held, setup, teardown)
 {
     struct scene *scene = *state;
     start(scene, true, "paper");
@@ -377,7 +368,7 @@ static void without_a_signal_nothing_is_held(void **state)
 }
 
 /* There is room for 1,024 by each policy. */
-static void protected_ones_beyond_the_table_are_counted(void **state)
+TEST_WITH(protected_ones_beyond_the_table_are_counted, setup, teardown)
 {
     struct scene *scene = *state;
     struct governor_state look;
@@ -404,7 +395,7 @@ static void protected_ones_beyond_the_table_are_counted(void **state)
     assert_int_equal(enforcer_counts(look.enforcer)->limited[GUARD_TABLE], 3);
 }
 
-static void a_dead_exporter_lets_everything_go(void **state)
+TEST_WITH(a_dead_exporter_lets_everything_go, setup, teardown)
 {
     struct scene *scene = *state;
     struct governor_state look;
@@ -420,7 +411,7 @@ static void a_dead_exporter_lets_everything_go(void **state)
     assert_int_equal(look.open, 0);
 }
 
-static void a_release_that_fails_is_repeated(void **state)
+TEST_WITH(a_release_that_fails_is_repeated, setup, teardown)
 {
     struct scene *scene = started_warm(state);
     tick(scene, 131);
@@ -436,7 +427,7 @@ static void a_release_that_fails_is_repeated(void **state)
     expect_quota(scene, BATCH, "300000 100000");
 }
 
-static void paused_it_stays_up_and_does_nothing(void **state)
+TEST_WITH(paused_it_stays_up_and_does_nothing, setup, teardown)
 {
     struct scene *scene = started_warm(state);
     tick(scene, 131);
@@ -451,7 +442,7 @@ static void paused_it_stays_up_and_does_nothing(void **state)
 }
 
 /* It was killed; the next one puts back what is open, whichever keys it has. */
-static void the_next_one_puts_back(void **state)
+TEST_WITH(the_next_one_puts_back, setup, teardown)
 {
     struct scene *scene = *state;
     for (int enforce = 0; enforce < 2; enforce++) {
@@ -468,7 +459,7 @@ static void the_next_one_puts_back(void **state)
 }
 
 /* Also of what was put back, or could not be, before there was a page. */
-static void the_start_s_restores_are_told(void **state)
+TEST_WITH(the_start_s_restores_are_told, setup, teardown)
 {
     struct scene *scene = *state;
     struct governor_state look;
@@ -494,7 +485,7 @@ static void the_start_s_restores_are_told(void **state)
     expect_quota(scene, COMPUTE, "300000 100000");
 }
 
-static void another_cgroup_of_the_path_is_let_alone(void **state)
+TEST_WITH(another_cgroup_of_the_path_is_let_alone, setup, teardown)
 {
     struct scene *scene = started_warm(state);
     struct textbuf text = TEXTBUF_INIT;
@@ -528,7 +519,7 @@ static void run_in(struct scene *scene, const char *own)
 
 /* Whatever it is called, and whoever shares its pod; a name alone is anybody's to take. The
  * exporter says which it is: here and below the governor's namespace is not exempt. */
-static void its_own_pod_is_let_alone(void **state)
+TEST_WITH(its_own_pod_is_let_alone, setup, teardown)
 {
     struct scene *scene = *state;
     governor_rig_folder(&scene->rig, "proc/self");
@@ -539,7 +530,7 @@ static void its_own_pod_is_let_alone(void **state)
     expect_quota(scene, COMPUTE, "300000 100000");
 }
 
-static void its_own_container_is_let_alone(void **state)
+TEST_WITH(its_own_container_is_let_alone, setup, teardown)
 {
     struct scene *scene = *state;
     governor_rig_folder(&scene->rig, "proc/self");
@@ -550,7 +541,7 @@ static void its_own_container_is_let_alone(void **state)
 }
 
 /* As a service of the root cgroup it is in no container, and nobody is exempt for it. */
-static void in_the_root_cgroup_nobody_is_exempt(void **state)
+TEST_WITH(in_the_root_cgroup_nobody_is_exempt, setup, teardown)
 {
     struct scene *scene = *state;
     governor_rig_folder(&scene->rig, "proc/self");
@@ -559,7 +550,7 @@ static void in_the_root_cgroup_nobody_is_exempt(void **state)
     expect_quota(scene, COMPUTE, "100000 100000");
 }
 
-static void a_name_exempts_nobody(void **state)
+TEST_WITH(a_name_exempts_nobody, setup, teardown)
 {
     struct scene *scene = *state;
     scene->compute = "interference_exporter";
@@ -568,7 +559,7 @@ static void a_name_exempts_nobody(void **state)
     expect_quota(scene, COMPUTE, "100000 100000");
 }
 
-static void the_exporter_is_let_alone(void **state)
+TEST_WITH(the_exporter_is_let_alone, setup, teardown)
 {
     struct scene *scene = *state;
     scene->exporter = governor_rig_inode(&scene->rig, COMPUTE);
@@ -578,7 +569,7 @@ static void the_exporter_is_let_alone(void **state)
     expect_quota(scene, COMPUTE, "300000 100000");
 }
 
-static void the_exporter_s_pod_is_let_alone(void **state)
+TEST_WITH(the_exporter_s_pod_is_let_alone, setup, teardown)
 {
     struct scene *scene = *state;
     scene->exporter = governor_rig_inode(&scene->rig, COMPUTE);
@@ -589,7 +580,7 @@ static void the_exporter_s_pod_is_let_alone(void **state)
 }
 
 /* It may be any of the governor's namespace. */
-static void an_exporter_that_does_not_say_is_let_alone(void **state)
+TEST_WITH(an_exporter_that_does_not_say_is_let_alone, setup, teardown)
 {
     struct scene *scene = *state;
     governor_rig_folder(&scene->rig, "proc/self");
@@ -604,7 +595,7 @@ static void step(struct scene *scene, double latency, int n)
 }
 
 /* Of eight CPUs two stay, and then one. */
-static void cpus_that_go_clamp(void **state)
+TEST_WITH(cpus_that_go_clamp, setup, teardown)
 {
     struct scene *scene = started_warm(state);
     step(scene, 100, 3);
@@ -625,7 +616,7 @@ static void cpus_that_go_clamp(void **state)
     expect_quota(scene, BATCH, "300000 100000");
 }
 
-static void a_new_configuration(void **state)
+TEST_WITH(a_new_configuration, setup, teardown)
 {
     struct scene *scene = *state;
     char error[256] = "";
@@ -649,7 +640,7 @@ static void a_new_configuration(void **state)
 }
 
 /* The exporter lists them for two more minutes. */
-static void who_has_ended_has_vanished(void **state)
+TEST_WITH(who_has_ended_has_vanished, setup, teardown)
 {
     struct scene *scene = *state;
     struct governor_state look;
@@ -664,7 +655,7 @@ static void who_has_ended_has_vanished(void **state)
 }
 
 /* What a container has is what it has earned, whatever of the file was edited. */
-static void another_configuration_cuts_nobody(void **state)
+TEST_WITH(another_configuration_cuts_nobody, setup, teardown)
 {
     struct scene *scene = *state;
     char error[256] = "";
@@ -691,7 +682,7 @@ static void another_configuration_cuts_nobody(void **state)
 }
 
 /* Another mode goes on from what it finds, and back. */
-static void another_mode_cuts_nobody(void **state)
+TEST_WITH(another_mode_cuts_nobody, setup, teardown)
 {
     static const char *const modes[] = {"safe", "paper"};
     struct scene *scene = *state;
@@ -714,7 +705,7 @@ static void another_mode_cuts_nobody(void **state)
 }
 
 /* Nobody waits yet: in mode safe, the default, a start takes nothing. */
-static void a_start_takes_nothing(void **state)
+TEST_WITH(a_start_takes_nothing, setup, teardown)
 {
     struct scene *scene = *state;
     start(scene, true, "safe");
@@ -735,7 +726,7 @@ static void a_start_takes_nothing(void **state)
 }
 
 /* In mode paper it does, and nobody is to blame. */
-static void a_start_by_the_paper_blames_nobody(void **state)
+TEST_WITH(a_start_by_the_paper_blames_nobody, setup, teardown)
 {
     struct scene *scene = *state;
     start_warm(scene);
@@ -745,7 +736,7 @@ static void a_start_by_the_paper_blames_nobody(void **state)
     assert_string_equal(scene->last.cause, "");
 }
 
-static void stopping_puts_all_back(void **state)
+TEST_WITH(stopping_puts_all_back, setup, teardown)
 {
     struct scene *scene = *state;
     start_warm(scene);
@@ -758,7 +749,7 @@ static void stopping_puts_all_back(void **state)
 
 /* The n-th allocation fails, in the start or in a tick: then nothing was changed, or all that was
  * is in the journal. */
-static void memory_that_runs_out(void **state)
+TEST_WITH(memory_that_runs_out, setup, teardown)
 {
     struct scene *scene = *state;
     static const double latencies[] = {100, 100, 100, 100, 100, 131, 100, 100};
@@ -802,7 +793,7 @@ static void memory_that_runs_out(void **state)
 }
 
 /* The class's base is one core. */
-static void a_quota_at_base_without_a_claim(void **state)
+TEST_WITH(a_quota_at_base_without_a_claim, setup, teardown)
 {
     struct scene *scene = *state;
     static const struct {
@@ -829,47 +820,4 @@ static void a_quota_at_base_without_a_claim(void **state)
         scene->governor = NULL;
         scene->rig.control_writes = 0;
     }
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(the_paper_s_loop),
-        TEST(ten_ticks_a_second_are_one_window),
-        TEST(a_window_s_latency_is_the_mean_by_reads),
-        TEST(who_does_not_read_is_not_cut),
-        TEST(attribution_chooses_before_reads),
-        TEST(at_the_limit_of_claims_the_culprit_is_cut),
-        TEST(its_own_pod_is_let_alone),
-        TEST(its_own_container_is_let_alone),
-        TEST(in_the_root_cgroup_nobody_is_exempt),
-        TEST(a_name_exempts_nobody),
-        TEST(the_exporter_is_let_alone),
-        TEST(the_exporter_s_pod_is_let_alone),
-        TEST(an_exporter_that_does_not_say_is_let_alone),
-        TEST(who_is_exempt_is_not_to_be_moved),
-        TEST(observing_it_decides_and_writes_nothing),
-        TEST(an_idle_protected_container_is_below),
-        TEST(without_a_signal_nothing_is_held),
-        TEST(protected_ones_beyond_the_table_are_counted),
-        TEST(a_dead_exporter_lets_everything_go),
-        TEST(a_release_that_fails_is_repeated),
-        TEST(paused_it_stays_up_and_does_nothing),
-        TEST(the_next_one_puts_back),
-        TEST(the_start_s_restores_are_told),
-        TEST(another_cgroup_of_the_path_is_let_alone),
-        TEST(cpus_that_go_clamp),
-        TEST(a_new_configuration),
-        TEST(who_has_ended_has_vanished),
-        TEST(another_configuration_cuts_nobody),
-        TEST(another_mode_cuts_nobody),
-        TEST(a_start_takes_nothing),
-        TEST(a_start_by_the_paper_blames_nobody),
-        TEST(stopping_puts_all_back),
-        TEST(memory_that_runs_out),
-        TEST(a_quota_at_base_without_a_claim),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

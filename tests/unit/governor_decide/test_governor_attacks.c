@@ -3,15 +3,9 @@
  * deploy/governor.md says what holds.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 
 #include "tests/unit/support/governor_hours.h"
+#include "tests/unit/support/unit.h"
 
 #define NORMAL 100.0 /* ns; theta is 125 */
 
@@ -37,9 +31,8 @@ static double by_all(const struct hours_model *model, size_t victim, const doubl
 }
 
 /* One Job of 12 cores, or 12 of one: both come to what the node can bear. */
-static void who_splits_does_not_escape(void **state)
+TEST(who_splits_does_not_escape)
 {
-    (void)state;
     for (size_t n = 1; n <= 12; n += 11) {
         struct hours_model model = line;
         model.latency = by_all;
@@ -58,9 +51,8 @@ static void who_splits_does_not_escape(void **state)
 
 /* Twelve replicas of one Job beside somebody who reads a tenth of what they do together: the
  * replicas pay. */
-static void replicas_do_not_hide_behind_each_other(void **state)
+TEST(replicas_do_not_hide_behind_each_other)
 {
-    (void)state;
     struct hours_model model = line;
     static char pods[12][24];
     model.latency = by_all;
@@ -94,9 +86,8 @@ TURN(1)
 TURN(2)
 TURN(3)
 
-static void who_takes_turns_is_known_again(void **state)
+TEST(who_takes_turns_is_known_again)
 {
-    (void)state;
     static double (*const turns[])(const struct hours_model *, double) = {turn_0, turn_1, turn_2,
                                                                           turn_3};
     struct hours_model model = line;
@@ -118,9 +109,8 @@ static double five(const struct hours_model *model, double seconds)
 }
 
 /* It has no limit, so all of the node, of which it uses a third. */
-static void who_has_no_limit_does_not_escape(void **state)
+TEST(who_has_no_limit_does_not_escape)
 {
-    (void)state;
     struct hours_model model = line;
     model.latency = by_all;
     model.a = 2.5;
@@ -151,9 +141,8 @@ static double half_of_each_minute(const struct hours_model *model, size_t victim
     return victim == 0 && fmod(seconds, 60) < 30 ? model->a : NORMAL;
 }
 
-static void nobody_punishes_others_by_its_own_pain(void **state)
+TEST(nobody_punishes_others_by_its_own_pain)
 {
-    (void)state;
     static double (*const pains[])(const struct hours_model *, size_t, const double *,
                                    double) = {own_pain, half_of_each_minute};
     for (size_t i = 0; i < 2; i++) {
@@ -181,9 +170,8 @@ static double by_the_first(const struct hours_model *model, size_t victim, const
 
 /* Attribution is led to name an innocent, and him alone: cutting him does not help, so he is given
  * back, and whoever reads is looked at next. */
-static void who_is_framed_gets_it_back(void **state)
+TEST(who_is_framed_gets_it_back)
 {
-    (void)state;
     struct hours_model model = line;
     model.latency = by_the_first;
     model.a = 2.5;
@@ -199,9 +187,8 @@ static void who_is_framed_gets_it_back(void **state)
 /* The same by reads: who hurts by stores reads next to nothing. The innocent reader keeps its CPU,
  * and
  * then it is the turn of whoever is left. */
-static void who_only_reads_much_gets_it_back(void **state)
+TEST(who_only_reads_much_gets_it_back)
 {
-    (void)state;
     struct hours_model model = line;
     model.latency = by_the_first;
     model.a = 2.5;
@@ -210,18 +197,4 @@ static void who_only_reads_much_gets_it_back(void **state)
     model.tenants[1] = (struct hours_tenant){.cores = 4};
     struct hours_result result = hours_run(&model);
     assert_true(result.cores[1] > 0.9 * 4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_splits_does_not_escape),
-        cmocka_unit_test(replicas_do_not_hide_behind_each_other),
-        cmocka_unit_test(who_takes_turns_is_known_again),
-        cmocka_unit_test(who_has_no_limit_does_not_escape),
-        cmocka_unit_test(nobody_punishes_others_by_its_own_pain),
-        cmocka_unit_test(who_is_framed_gets_it_back),
-        cmocka_unit_test(who_only_reads_much_gets_it_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,10 @@
 /* threshold with calibrate: throttle, from documents to control files. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "exporter/base/textbuf.h"
 #include "tests/unit/support/governor_start.h"
 #include "tests/unit/support/malloc_count.h"
+#include "tests/unit/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 #define BASE "100000 100000"
@@ -232,7 +224,7 @@ static int until_free(struct scene *scene, int most)
 
 /* It has no baseline. With the fifth fresh tick the governor begins, three full ones later the hold
  * does; two ticks of it are lost. Theta is 1.1 times the mean, 110. */
-static void theta_is_learned(void **state)
+TEST_WITH(theta_is_learned, setup, teardown)
 {
     struct scene *scene = *state;
     start(scene);
@@ -259,7 +251,7 @@ static void theta_is_learned(void **state)
 }
 
 /* The exporter's baseline stands until then, and no longer. */
-static void what_was_learned_comes_before_the_baseline(void **state)
+TEST_WITH(what_was_learned_comes_before_the_baseline, setup, teardown)
 {
     struct scene *scene = *state;
     scene->guests[CART].baseline = 80;
@@ -272,7 +264,7 @@ static void what_was_learned_comes_before_the_baseline(void **state)
 }
 
 /* Its quota is read while it waits; a tick of a hold, and one afterwards, allocate nothing. */
-static void nothing_is_allocated(void **state)
+TEST_WITH(nothing_is_allocated, setup, teardown)
 {
     struct scene *scene = *state;
     start(scene);
@@ -289,7 +281,7 @@ static void nothing_is_allocated(void **state)
     assert_in_range(scene->rig.control_writes - writes, 0, 1);
 }
 
-static void by_default_nobody_is_held(void **state)
+TEST_WITH(by_default_nobody_is_held, setup, teardown)
 {
     struct scene *scene = *state;
     start_with(scene, true, ",\"mode\":\"paper\"", "");
@@ -301,7 +293,7 @@ static void by_default_nobody_is_held(void **state)
 /* ---- which ticks count ---- */
 
 /* 1.8 of its two CPUs are not 95 %; nor is its reading memory enough, nor is being busy. */
-static void nobody_is_held_while_it_idles(void **state)
+TEST_WITH(nobody_is_held_while_it_idles, setup, teardown)
 {
     struct scene *scene = *state;
     start(scene);
@@ -317,7 +309,7 @@ static void nobody_is_held_while_it_idles(void **state)
     assert_float_equal(calibration_of(scene, CART)->used_cpus, 2, 1e-6);
 }
 
-static void a_hold_ends_when_it_idles(void **state)
+TEST_WITH(a_hold_ends_when_it_idles, setup, teardown)
 {
     struct scene *scene = *state;
     start(scene);
@@ -334,7 +326,7 @@ static void a_hold_ends_when_it_idles(void **state)
 }
 
 /* It uses three quarters of one CPU at most, which the configuration says. */
-static void the_configuration_says_what_full_is(void **state)
+TEST_WITH(the_configuration_says_what_full_is, setup, teardown)
 {
     struct scene *scene = *state;
     scene->guests[CART].cpus = 0.75;
@@ -344,7 +336,7 @@ static void the_configuration_says_what_full_is(void **state)
 }
 
 /* Then each tick counts in which it has a latency. */
-static void where_full_cannot_be_told(void **state)
+TEST_WITH(where_full_cannot_be_told, setup, teardown)
 {
     struct scene *scene = *state;
     scene->guests[CART].cpus = 0.1;
@@ -356,7 +348,7 @@ static void where_full_cannot_be_told(void **state)
 }
 
 /* Who begins meanwhile runs free for a tick, which is none of the samples, nor is the next. */
-static void all_of_best_effort_is_at_its_least(void **state)
+TEST_WITH(all_of_best_effort_is_at_its_least, setup, teardown)
 {
     struct scene *scene = *state;
     start(scene);
@@ -373,7 +365,7 @@ static void all_of_best_effort_is_at_its_least(void **state)
 }
 
 /* Thirty seconds, not thirty ticks; its CPUs are used in the whole window, or it does not count. */
-static void ticks_of_a_tenth(void **state)
+TEST_WITH(ticks_of_a_tenth, setup, teardown)
 {
     struct scene *scene = *state;
     scene->interval_ns = SECOND / 10;
@@ -389,7 +381,7 @@ static void ticks_of_a_tenth(void **state)
 /* ---- what does not work ---- */
 
 /* Of three ticks one is full: at most 120 s, then the baseline, and never again for this start. */
-static void too_few_samples(void **state)
+TEST_WITH(too_few_samples, setup, teardown)
 {
     struct scene *scene = *state;
     int held = 0;
@@ -413,7 +405,7 @@ static void too_few_samples(void **state)
     assert_true(has(scene, BATCH, BASE)); /* 98 is over 88 */
 }
 
-static void observing_it_learns_nothing(void **state)
+TEST_WITH(observing_it_learns_nothing, setup, teardown)
 {
     struct scene *scene = *state;
     start_with(scene, false, THROTTLE, "");
@@ -429,7 +421,7 @@ static void observing_it_learns_nothing(void **state)
 
 /* ---- who comes and goes ---- */
 
-static void a_second_one_starts_meanwhile(void **state)
+TEST_WITH(a_second_one_starts_meanwhile, setup, teardown)
 {
     struct scene *scene = *state;
     start(scene);
@@ -442,7 +434,7 @@ static void a_second_one_starts_meanwhile(void **state)
     assert_int_equal(ended(scene, CALIBRATION_LEARNED), 2);
 }
 
-static void it_ends_meanwhile(void **state)
+TEST_WITH(it_ends_meanwhile, setup, teardown)
 {
     struct scene *scene = *state;
     start(scene);
@@ -461,7 +453,7 @@ static void it_ends_meanwhile(void **state)
 }
 
 /* A path that is used again is another start; what was learned was of the other one. */
-static void each_start_is_its_own(void **state)
+TEST_WITH(each_start_is_its_own, setup, teardown)
 {
     struct scene *scene = *state;
     start(scene);
@@ -477,7 +469,7 @@ static void each_start_is_its_own(void **state)
 }
 
 /* A pod that crashes each minute: in any ten minutes best effort is held for 120 s at most. */
-static void one_that_is_restarted_each_minute(void **state)
+TEST_WITH(one_that_is_restarted_each_minute, setup, teardown)
 {
     enum { TICKS = 3600, WINDOW = 600 };
     static bool held[TICKS];
@@ -497,7 +489,7 @@ static void one_that_is_restarted_each_minute(void **state)
 
 /* ---- the governor itself ---- */
 
-static void a_governor_that_is_killed(void **state)
+TEST_WITH(a_governor_that_is_killed, setup, teardown)
 {
     struct scene *scene = *state;
     start(scene);
@@ -512,7 +504,7 @@ static void a_governor_that_is_killed(void **state)
 }
 
 /* All is free at once. Then it begins anew, a minute after the end, and keeps its samples. */
-static void paused_it_holds_nobody(void **state)
+TEST_WITH(paused_it_holds_nobody, setup, teardown)
 {
     struct scene *scene = *state;
     start(scene);
@@ -530,7 +522,7 @@ static void paused_it_holds_nobody(void **state)
     assert_int_equal(until_free(scene, 120), 21);
 }
 
-static void another_configuration_goes_on(void **state)
+TEST_WITH(another_configuration_goes_on, setup, teardown)
 {
     struct scene *scene = *state;
     char error[256] = "";
@@ -553,7 +545,7 @@ static void another_configuration_goes_on(void **state)
 }
 
 /* Who was given up since it did not help stays free for its ten minutes. */
-static void who_was_given_up_is_not_held(void **state)
+TEST_WITH(who_was_given_up_is_not_held, setup, teardown)
 {
     struct scene *scene = *state;
     start_with(scene, true, ",\"calibrate\":\"throttle\"", "");
@@ -570,33 +562,4 @@ static void who_was_given_up_is_not_held(void **state)
     expect_phase(scene, PAY, CALIBRATION_WAITING);
     until_held(scene, 170);
     assert_true(has(scene, BATCH, BASE));
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(theta_is_learned),
-        TEST(what_was_learned_comes_before_the_baseline),
-        TEST(nothing_is_allocated),
-        TEST(by_default_nobody_is_held),
-        TEST(nobody_is_held_while_it_idles),
-        TEST(a_hold_ends_when_it_idles),
-        TEST(the_configuration_says_what_full_is),
-        TEST(where_full_cannot_be_told),
-        TEST(all_of_best_effort_is_at_its_least),
-        TEST(ticks_of_a_tenth),
-        TEST(too_few_samples),
-        TEST(observing_it_learns_nothing),
-        TEST(a_second_one_starts_meanwhile),
-        TEST(it_ends_meanwhile),
-        TEST(each_start_is_its_own),
-        TEST(one_that_is_restarted_each_minute),
-        TEST(a_governor_that_is_killed),
-        TEST(paused_it_holds_nobody),
-        TEST(another_configuration_goes_on),
-        TEST(who_was_given_up_is_not_held),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

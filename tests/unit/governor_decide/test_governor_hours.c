@@ -4,14 +4,8 @@
  * in
  * tests/simnode/RESULTS-control.md.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/unit/support/governor_hours_nodes.h"
+#include "tests/unit/support/unit.h"
 
 enum { LINES = 4 }; /* nodes that come first: of these with other noise, too */
 
@@ -34,18 +28,16 @@ static void expect(const struct hours_node *node, uint64_t seed)
                  100 * base.over[0]);
 }
 
-static void best_effort_gets_what_the_node_bears(void **state)
+TEST(best_effort_gets_what_the_node_bears)
 {
-    (void)state;
     for (size_t i = 0; i < hours_nodes_n; i++)
         for (uint64_t seed = 0; seed < (i < LINES ? 3 : 1); seed++)
             expect(&hours_nodes[i], seed);
 }
 
 /* A1: it is not given up although it is over theta at its base. */
-static void who_is_better_off_is_not_given_up(void **state)
+TEST(who_is_better_off_is_not_given_up)
 {
-    (void)state;
     for (size_t i = 0; i < hours_nodes_n; i++) {
         const struct hours_model *model = &hours_nodes[i].model;
         if (model->base > 0)
@@ -54,9 +46,8 @@ static void who_is_better_off_is_not_given_up(void **state)
 }
 
 /* What the paper's algorithm does with the same: its own sawtooth is no flapping. */
-static void the_paper_cuts_again_and_again(void **state)
+TEST(the_paper_cuts_again_and_again)
 {
-    (void)state;
     struct hours_model model = hours_nodes[1].model;
     model.keys = ",\"mode\":\"paper\"";
     struct hours_result result = hours_run(&model);
@@ -74,9 +65,8 @@ static double one_of_each(const struct hours_model *model, size_t victim, const 
                        : hours_moody(&own, 0, cores, seconds);
 }
 
-static void each_victim_is_asked_by_itself(void **state)
+TEST(each_victim_is_asked_by_itself)
 {
-    (void)state;
     struct hours_model model = hours_nodes[1].model;
     model.latency = one_of_each;
     model.n_victims = 2;
@@ -86,9 +76,8 @@ static void each_victim_is_asked_by_itself(void **state)
 }
 
 /* Observing changes no latency: nothing is futile, and nothing is written. */
-static void a_dry_run_gives_nothing_up(void **state)
+TEST(a_dry_run_gives_nothing_up)
 {
-    (void)state;
     struct hours_model model = hours_nodes[hours_nodes_n - 4].model;
     model.dry = true;
     struct hours_result result = hours_run(&model);
@@ -99,21 +88,7 @@ static void a_dry_run_gives_nothing_up(void **state)
 }
 
 /* Nobody waits: nothing is taken, at no start. */
-static void who_hurts_nobody_keeps_everything(void **state)
+TEST(who_hurts_nobody_keeps_everything)
 {
-    (void)state;
     assert_int_equal(hours_run(&hours_nodes[hours_nodes_n - 1].model).cuts, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(best_effort_gets_what_the_node_bears),
-        cmocka_unit_test(who_is_better_off_is_not_given_up),
-        cmocka_unit_test(the_paper_cuts_again_and_again),
-        cmocka_unit_test(each_victim_is_asked_by_itself),
-        cmocka_unit_test(a_dry_run_gives_nothing_up),
-        cmocka_unit_test(who_hurts_nobody_keeps_everything),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,9 @@
 /* The policies ways and mba: documents go in, wishes come out, step by step. */
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "exporter/governor/decide/policies/policy.h"
 #include "tests/unit/support/governor_start.h"
+#include "tests/unit/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -299,7 +290,7 @@ static void expect_said_once(FILE *file, const char *words)
 #define WAYS(rest) "\"ways\":{\"classes\":[\"batch\"]" rest "}"
 
 /* The first tick begins a step, three steps later the first way goes. */
-static void a_way_after_three_steps_over_the_bound(void **state)
+TEST_WITH(a_way_after_three_steps_over_the_bound, setup, teardown)
 {
     struct scene *scene = started(state, WAYS());
     scene->slowdowns[0] = 1.6;
@@ -323,7 +314,7 @@ static void a_way_after_three_steps_over_the_bound(void **state)
     assert_int_equal(enforcer_open(scene->enforcer), 0);
 }
 
-static void what_is_lost_in_memory_takes_no_way(void **state)
+TEST_WITH(what_is_lost_in_memory_takes_no_way, setup, teardown)
 {
     struct scene *scene = started(state, WAYS());
     scene->slowdowns[0] = 3;
@@ -333,7 +324,7 @@ static void what_is_lost_in_memory_takes_no_way(void **state)
     assert_int_equal(counts_of(scene).bound_missed, 0);
 }
 
-static void at_the_floor_the_bound_is_missed(void **state)
+TEST_WITH(at_the_floor_the_bound_is_missed, setup, teardown)
 {
     struct scene *scene = started(state, WAYS());
     scene->slowdowns[1] = 2;
@@ -345,7 +336,7 @@ static void at_the_floor_the_bound_is_missed(void **state)
 }
 
 /* The class with most gives; both together as soon as they have equally many, in turn. */
-static void the_class_that_has_most_gives(void **state)
+TEST_WITH(the_class_that_has_most_gives, setup, teardown)
 {
     struct scene *scene = started(state, "\"ways\":{\"classes\":[\"batch\",\"other\"]}");
     scene->slowdowns[0] = 2;
@@ -355,7 +346,7 @@ static void the_class_that_has_most_gives(void **state)
     after(scene, 3, KNOB_WAYS, 6, 6, 7);
 }
 
-static void without_a_slowdown_nothing_is_held(void **state)
+TEST_WITH(without_a_slowdown_nothing_is_held, setup, teardown)
 {
     struct scene *scene = started(state, WAYS());
     scene->slowdowns[0] = scene->slowdowns[1] = NAN;
@@ -366,7 +357,7 @@ static void without_a_slowdown_nothing_is_held(void **state)
 }
 
 /* It had a slowdown and has none: held for three steps, and then it is not waiting. */
-static void who_falls_silent_is_idle_later(void **state)
+TEST_WITH(who_falls_silent_is_idle_later, setup, teardown)
 {
     struct scene *scene = started(state, WAYS());
     scene->slowdowns[0] = 2;
@@ -378,7 +369,7 @@ static void who_falls_silent_is_idle_later(void **state)
     after(scene, 1, KNOB_WAYS, 8, 8, 0);
 }
 
-static void a_counter_that_begins_anew_is_no_reading(void **state)
+TEST_WITH(a_counter_that_begins_anew_is_no_reading, setup, teardown)
 {
     struct scene *scene = started(state, WAYS());
     scene->slowdowns[0] = 2;
@@ -389,7 +380,7 @@ static void a_counter_that_begins_anew_is_no_reading(void **state)
     after(scene, 1, KNOB_WAYS, 7, 7, 0);
 }
 
-static void of_too_many_some_are_not_heard(void **state)
+TEST_WITH(of_too_many_some_are_not_heard, setup, teardown)
 {
     struct scene *scene = *state;
     static struct governed many[CLAIMS_MAX + 2];
@@ -428,7 +419,7 @@ static void start_bound(struct scene *scene, double slowdown, double one, double
 }
 
 /* one reads 5 % of what best effort reads. */
-static void who_reads_gets_less_bandwidth(void **state)
+TEST_WITH(who_reads_gets_less_bandwidth, setup, teardown)
 {
     struct scene *scene = *state;
     start_bound(scene, 1.6, 5e4, 95e4);
@@ -446,7 +437,7 @@ static void who_reads_gets_less_bandwidth(void **state)
 }
 
 /* The machine's own steps are 1, 4 and 20 points: ten points, or what is next to it. */
-static void ten_points_a_step_whatever_the_machine_has(void **state)
+TEST_WITH(ten_points_a_step_whatever_the_machine_has, setup, teardown)
 {
     static const unsigned own[] = {1, 4, 20}, step[] = {10, 12, 20};
     for (size_t i = 0; i < 3; i++) {
@@ -463,7 +454,7 @@ static void ten_points_a_step_whatever_the_machine_has(void **state)
 }
 
 /* While nobody is slow it rises to what there is, not to 100: the first step down is one. */
-static void no_more_than_there_is(void **state)
+TEST_WITH(no_more_than_there_is, setup, teardown)
 {
     struct scene *scene = *state;
     scene->knobs.percent_most = 60;
@@ -475,7 +466,7 @@ static void no_more_than_there_is(void **state)
 }
 
 /* one reads 95 %, and two makes others wait. */
-static void attribution_chooses_before_reads(void **state)
+TEST_WITH(attribution_chooses_before_reads, setup, teardown)
 {
     struct scene *scene = *state;
     start_bound(scene, 1.6, 95e4, 5e4);
@@ -492,7 +483,7 @@ static void attribution_chooses_before_reads(void **state)
 }
 
 /* one reads 95 %, and then two by far more; there is a claim for one of them. */
-static void at_the_limit_of_claims_the_culprit_gets_less(void **state)
+TEST_WITH(at_the_limit_of_claims_the_culprit_gets_less, setup, teardown)
 {
     static const struct guard_limits one = {
         .claims = 1, .writes_per_second = 1000, .cuts_per_10m = 60};
@@ -510,7 +501,7 @@ static void at_the_limit_of_claims_the_culprit_gets_less(void **state)
     assert_int_equal(enforcer_counts(scene->enforcer)->limited[GUARD_CLAIMS], 5);
 }
 
-static void what_is_lost_in_the_cache_takes_no_bandwidth(void **state)
+TEST_WITH(what_is_lost_in_the_cache_takes_no_bandwidth, setup, teardown)
 {
     struct scene *scene = started(state, MBA());
     scene->slowdowns[0] = 3;
@@ -529,7 +520,7 @@ static void start_fair(struct scene *scene)
 }
 
 /* 4 2 1.6 -> 100 50 40, ten points a step. */
-static void bandwidth_by_slowdown(void **state)
+TEST_WITH(bandwidth_by_slowdown, setup, teardown)
 {
     struct scene *scene = *state;
     start_fair(scene);
@@ -540,7 +531,7 @@ static void bandwidth_by_slowdown(void **state)
 }
 
 /* 20 1 1 -> 100 5 5, and each at least what its class has. */
-static void each_has_its_own_floor(void **state)
+TEST_WITH(each_has_its_own_floor, setup, teardown)
 {
     struct scene *scene = *state;
     static const unsigned floors[] = {10, 60};
@@ -559,7 +550,7 @@ static void each_has_its_own_floor(void **state)
 }
 
 /* In steps of the machine's of one point: 4 2 1.55 -> 100 50 40, and not 39, ten points a step. */
-static void shares_are_ten_points_apart(void **state)
+TEST_WITH(shares_are_ten_points_apart, setup, teardown)
 {
     struct scene *scene = *state;
     scene->knobs.percent_step = 1;
@@ -570,7 +561,7 @@ static void shares_are_ten_points_apart(void **state)
 }
 
 /* three computes only, from where it has 40: it may be waiting for three steps. */
-static void who_is_idle_gets_its_bandwidth_back(void **state)
+TEST_WITH(who_is_idle_gets_its_bandwidth_back, setup, teardown)
 {
     struct scene *scene = *state;
     start_fair(scene);
@@ -584,7 +575,7 @@ static void who_is_idle_gets_its_bandwidth_back(void **state)
     after(scene, 1, KNOB_MBA, 100, 50, 90);
 }
 
-static void both_at_once(void **state)
+TEST_WITH(both_at_once, setup, teardown)
 {
     struct scene *scene = started(state, WAYS() "," MBA());
     scene->slowdowns[0] = 2;
@@ -600,7 +591,7 @@ static void both_at_once(void **state)
 }
 
 /* Two containers with two settings each are four claims. */
-static void claims_are_settings(void **state)
+TEST_WITH(claims_are_settings, setup, teardown)
 {
     struct scene *scene = *state;
     const struct guard_limits limits = {.claims = 3, .writes_per_second = 1000, .cuts_per_10m = 60};
@@ -652,7 +643,7 @@ static void expect_measured(const struct scene *scene, const char *container, do
 }
 
 /* Every 100 s for two ticks; cart, api, cart, ... The formula's own numbers. */
-static void epochs_in_turn(void **state)
+TEST_WITH(epochs_in_turn, setup, teardown)
 {
     struct scene *scene = started(state, EPOCHS);
     run_epochs(scene, 100, 6.818e-3, 1);
@@ -675,7 +666,7 @@ static void epochs_in_turn(void **state)
     expect_measured(scene, "cart", (6.818 + 8) / 2 / 5.4);
 }
 
-static void no_estimate_of_what_is_not_comparable(void **state)
+TEST_WITH(no_estimate_of_what_is_not_comparable, setup, teardown)
 {
     struct scene *scene = started(state, EPOCHS "," ADVICE);
     run_epochs(scene, 103, 6.818e-3, 1.3); /* it did more in the epoch */
@@ -696,7 +687,7 @@ static void set_limits(struct scene *scene, size_t claims, double writes)
 }
 
 /* Three containers with two settings each; nobody is held for nothing. */
-static void without_room_for_all_no_epoch_begins(void **state)
+TEST_WITH(without_room_for_all_no_epoch_begins, setup, teardown)
 {
     struct scene *scene = *state;
     FILE *file = log_to_file(scene);
@@ -721,7 +712,7 @@ static void without_room_for_all_no_epoch_begins(void **state)
 }
 
 /* Somebody of best effort cannot be held, whatever the reason, and that he has nothing is none. */
-static void who_cannot_be_held_stops_epochs(void **state)
+TEST_WITH(who_cannot_be_held_stops_epochs, setup, teardown)
 {
     static const struct {
         int err;
@@ -744,7 +735,7 @@ static void who_cannot_be_held_stops_epochs(void **state)
 }
 
 /* Others write its settings again and again: it is let alone, and nobody is held for it. */
-static void who_is_let_alone_stops_epochs(void **state)
+TEST_WITH(who_is_let_alone_stops_epochs, setup, teardown)
 {
     struct scene *scene = started(state, EPOCHS);
     run_epochs(scene, 1, 6.818e-3, 1);
@@ -757,7 +748,7 @@ static void who_is_let_alone_stops_epochs(void **state)
 }
 
 /* It was held, and then moved into a group of somebody else's; or its machine has nothing left. */
-static void who_gets_free_spoils_the_epoch(void **state)
+TEST_WITH(who_gets_free_spoils_the_epoch, setup, teardown)
 {
     static const int errs[] = {-EBUSY, -ENODEV};
     for (size_t i = 0; i < 2; i++)
@@ -777,7 +768,7 @@ static void who_gets_free_spoils_the_epoch(void **state)
 }
 
 /* A machine that allocates ways, but no bandwidth. */
-static void what_the_machine_has_not_is_not_held(void **state)
+TEST_WITH(what_the_machine_has_not_is_not_held, setup, teardown)
 {
     struct scene *scene = *state;
     scene->actuators.of[KNOB_MBA] = (struct actuator){0};
@@ -787,7 +778,7 @@ static void what_the_machine_has_not_is_not_held(void **state)
 }
 
 /* Half as many of its accesses go on to memory as in the warm-up. */
-static void while_the_cache_is_filled_there_is_no_estimate(void **state)
+TEST_WITH(while_the_cache_is_filled_there_is_no_estimate, setup, teardown)
 {
     struct scene *scene = started(state, EPOCHS);
     run_epochs(scene, 102, 6.818e-3, 1);
@@ -801,7 +792,7 @@ static void while_the_cache_is_filled_there_is_no_estimate(void **state)
     expect_measured(scene, "cart", 6.818 / 5.4);
 }
 
-static void what_was_measured_long_ago_is_not_shown(void **state)
+TEST_WITH(what_was_measured_long_ago_is_not_shown, setup, teardown)
 {
     struct scene *scene = started(state, EPOCHS);
     run_epochs(scene, 103, 6.818e-3, 1);
@@ -826,7 +817,7 @@ static void minutes(struct scene *scene, unsigned n, double slowdown)
     run(scene, 60 * n);
 }
 
-static void hold_after_three_minutes_and_ok_after_ten(void **state)
+TEST_WITH(hold_after_three_minutes_and_ok_after_ten, setup, teardown)
 {
     struct scene *scene = started(state, ADVICE);
     run(scene, 1);
@@ -849,7 +840,7 @@ static void hold_after_three_minutes_and_ok_after_ten(void **state)
 }
 
 /* The five minutes remember the loss for four of the ten. */
-static void who_is_idle_holds_nothing(void **state)
+TEST_WITH(who_is_idle_holds_nothing, setup, teardown)
 {
     struct scene *scene = started(state, ADVICE);
     run(scene, 1);
@@ -862,7 +853,7 @@ static void who_is_idle_holds_nothing(void **state)
     assert_false(advice_of(scene)->hold);
 }
 
-static void who_has_left_holds_nothing(void **state)
+TEST_WITH(who_has_left_holds_nothing, setup, teardown)
 {
     struct scene *scene = started(state, ADVICE);
     run(scene, 1);
@@ -874,7 +865,7 @@ static void who_has_left_holds_nothing(void **state)
     assert_false(advice_of(scene)->hold);
 }
 
-static void the_candidate_reads_most_of_best_effort(void **state)
+TEST_WITH(the_candidate_reads_most_of_best_effort, setup, teardown)
 {
     struct scene *scene = started(state, ADVICE);
     scene->reads[0] = 5e6;
@@ -888,7 +879,7 @@ static void the_candidate_reads_most_of_best_effort(void **state)
 }
 
 /* Its reads are among those of all. */
-static void who_is_exempt_is_no_candidate(void **state)
+TEST_WITH(who_is_exempt_is_no_candidate, setup, teardown)
 {
     struct scene *scene = started(state, ADVICE);
     scene->reads[2] = 2e6;
@@ -903,52 +894,8 @@ static void who_is_exempt_is_no_candidate(void **state)
     assert_true(isnan(advice_of(scene)->reads_share));
 }
 
-static void without_the_policy_there_is_no_advice(void **state)
+TEST_WITH(without_the_policy_there_is_no_advice, setup, teardown)
 {
     start(*state, WAYS());
     assert_null(advice_of(*state));
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_way_after_three_steps_over_the_bound),
-        TEST(what_is_lost_in_memory_takes_no_way),
-        TEST(at_the_floor_the_bound_is_missed),
-        TEST(the_class_that_has_most_gives),
-        TEST(without_a_slowdown_nothing_is_held),
-        TEST(who_falls_silent_is_idle_later),
-        TEST(a_counter_that_begins_anew_is_no_reading),
-        TEST(of_too_many_some_are_not_heard),
-        TEST(who_reads_gets_less_bandwidth),
-        TEST(ten_points_a_step_whatever_the_machine_has),
-        TEST(no_more_than_there_is),
-        TEST(attribution_chooses_before_reads),
-        TEST(at_the_limit_of_claims_the_culprit_gets_less),
-        TEST(what_is_lost_in_the_cache_takes_no_bandwidth),
-        TEST(bandwidth_by_slowdown),
-        TEST(shares_are_ten_points_apart),
-        TEST(each_has_its_own_floor),
-        TEST(who_is_idle_gets_its_bandwidth_back),
-        TEST(both_at_once),
-        TEST(claims_are_settings),
-        TEST(epochs_in_turn),
-        TEST(no_estimate_of_what_is_not_comparable),
-        TEST(without_room_for_all_no_epoch_begins),
-        TEST(who_cannot_be_held_stops_epochs),
-        TEST(who_is_let_alone_stops_epochs),
-        TEST(who_gets_free_spoils_the_epoch),
-        TEST(what_the_machine_has_not_is_not_held),
-        TEST(while_the_cache_is_filled_there_is_no_estimate),
-        TEST(what_was_measured_long_ago_is_not_shown),
-        TEST(hold_after_three_minutes_and_ok_after_ten),
-        TEST(who_is_idle_holds_nothing),
-        TEST(who_has_left_holds_nothing),
-        TEST(the_candidate_reads_most_of_best_effort),
-        TEST(who_is_exempt_is_no_candidate),
-        TEST(without_the_policy_there_is_no_advice),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

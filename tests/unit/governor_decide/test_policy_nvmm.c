@@ -1,19 +1,10 @@
 /* Writers to persistent memory on CPUs of their own: from the exporter's documents to threads. */
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "exporter/base/textbuf.h"
 #include "tests/unit/support/fake_threads.h"
 #include "tests/unit/support/governor_start.h"
+#include "tests/unit/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 #define WRITER RIG_CONTAINER("0a1b")
@@ -215,7 +206,7 @@ static void engage(struct scene *scene)
     assert_int_equal(kept(scene), WRITERS);
 }
 
-static void many_writers_are_kept_together(void **state)
+TEST_WITH(many_writers_are_kept_together, setup, teardown)
 {
     struct scene *scene = *state;
     engage(scene);
@@ -233,7 +224,7 @@ static void many_writers_are_kept_together(void **state)
     assert_int_equal(kept(scene), 0);
 }
 
-static void few_writers_are_let_alone(void **state)
+TEST_WITH(few_writers_are_let_alone, setup, teardown)
 {
     struct scene *scene = *state;
     ticks(scene, 100, 8);
@@ -242,7 +233,7 @@ static void few_writers_are_let_alone(void **state)
 }
 
 /* Its last store was 0.1 s before its last tick: 2.1 s are over in the second. */
-static void who_stops_writing_is_given_back(void **state)
+TEST_WITH(who_stops_writing_is_given_back, setup, teardown)
 {
     struct scene *scene = *state;
     engage(scene);
@@ -256,7 +247,7 @@ static void who_stops_writing_is_given_back(void **state)
 }
 
 /* 0.2 s, and a tick. */
-static void with_short_ticks_it_is_given_back_soon(void **state)
+TEST_WITH(with_short_ticks_it_is_given_back_soon, setup, teardown)
 {
     struct scene *scene = *state;
     scene->interval_ns = SECOND / 10;
@@ -273,7 +264,7 @@ static void with_short_ticks_it_is_given_back_soon(void **state)
     assert_true(look(scene).expiry_seconds == 2.1);
 }
 
-static void with_few_left_all_are_given_back_after_a_minute(void **state)
+TEST_WITH(with_few_left_all_are_given_back_after_a_minute, setup, teardown)
 {
     struct scene *scene = *state;
     engage(scene);
@@ -287,7 +278,7 @@ static void with_few_left_all_are_given_back_after_a_minute(void **state)
 }
 
 /* They count as writers; only threads of the policy's classes are moved. */
-static void whose_threads_are_moved(void **state)
+TEST_WITH(whose_threads_are_moved, setup, teardown)
 {
     struct scene *scene = *state;
     int others[3];
@@ -301,7 +292,7 @@ static void whose_threads_are_moved(void **state)
 }
 
 /* There is room for 512. */
-static void threads_beyond_the_table_are_counted(void **state)
+TEST_WITH(threads_beyond_the_table_are_counted, setup, teardown)
 {
     struct scene *scene = *state;
     struct governor_state state_now;
@@ -315,7 +306,7 @@ static void threads_beyond_the_table_are_counted(void **state)
     assert_int_equal(look(scene).n, 515);
 }
 
-static void a_list_that_stands_still_is_forgotten(void **state)
+TEST_WITH(a_list_that_stands_still_is_forgotten, setup, teardown)
 {
     struct scene *scene = *state;
     engage(scene);
@@ -335,7 +326,7 @@ static void a_list_that_stands_still_is_forgotten(void **state)
     assert_int_equal(kept(scene), 0);
 }
 
-static void observing_nobody_is_moved(void **state)
+TEST_WITH(observing_nobody_is_moved, setup, teardown)
 {
     struct scene *scene = *state;
     start(scene, false);
@@ -345,7 +336,7 @@ static void observing_nobody_is_moved(void **state)
     assert_string_equal(scene->last.to, "5-7");
 }
 
-static void a_dead_exporter_lets_everybody_go(void **state)
+TEST_WITH(a_dead_exporter_lets_everybody_go, setup, teardown)
 {
     struct scene *scene = *state;
     engage(scene);
@@ -354,7 +345,7 @@ static void a_dead_exporter_lets_everybody_go(void **state)
     assert_int_equal(kept(scene), 0);
 }
 
-static void killed_everybody_is_given_back_at_the_start(void **state)
+TEST_WITH(killed_everybody_is_given_back_at_the_start, setup, teardown)
 {
     struct scene *scene = *state;
     engage(scene);
@@ -362,7 +353,7 @@ static void killed_everybody_is_given_back_at_the_start(void **state)
     assert_int_equal(kept(scene), 0);
 }
 
-static void another_configuration(void **state)
+TEST_WITH(another_configuration, setup, teardown)
 {
     struct scene *scene = *state;
     char error[256] = "";
@@ -390,7 +381,7 @@ static void another_configuration(void **state)
     config_free(other);
 }
 
-static void a_container_that_came_after_another(void **state)
+TEST_WITH(a_container_that_came_after_another, setup, teardown)
 {
     struct scene *scene = *state;
     engage(scene);
@@ -410,9 +401,8 @@ static int parse(struct writers *writers, const char *text)
     return err;
 }
 
-static void the_document(void **state)
+TEST(the_document)
 {
-    (void)state;
     struct writers writers = {0};
     assert_int_equal(
         parse(
@@ -443,27 +433,4 @@ static void the_document(void **state)
     assert_int_equal(parse(&writers, "[]"), -EINVAL);
     assert_int_equal(parse(&writers, "{\"containers\":[]"), -EINVAL);
     writers_release(&writers);
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(many_writers_are_kept_together),
-        TEST(few_writers_are_let_alone),
-        TEST(who_stops_writing_is_given_back),
-        TEST(with_short_ticks_it_is_given_back_soon),
-        TEST(with_few_left_all_are_given_back_after_a_minute),
-        TEST(whose_threads_are_moved),
-        TEST(threads_beyond_the_table_are_counted),
-        TEST(a_list_that_stands_still_is_forgotten),
-        TEST(observing_nobody_is_moved),
-        TEST(a_dead_exporter_lets_everybody_go),
-        TEST(killed_everybody_is_given_back_at_the_start),
-        TEST(another_configuration),
-        TEST(a_container_that_came_after_another),
-        cmocka_unit_test(the_document),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,12 @@
-#include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "exporter/governor/see/client.h"
+#include "tests/unit/support/unit.h"
 
 #define OK "HTTP/1.1 200 OK\r\nDate: now\r\n"
 
@@ -35,9 +26,8 @@ static void expect_answer(const char *text, bool ended, int result, const char *
     }
 }
 
-static void answers(void **state)
+TEST(answers)
 {
-    (void)state;
     expect_answer(OK "Content-Length: 2\r\n\r\nhi", false, 1, "hi");
     expect_answer(OK "content-length:   2  \r\n\r\nhi", false, 1, "hi");
     expect_answer(OK "Content-Length: 0\r\n\r\n", false, 1, "");
@@ -76,9 +66,8 @@ static void answers(void **state)
 }
 
 /* Of each answer only the bytes that there are, as a sanitizer sees. */
-static void nothing_is_read_behind_the_end(void **state)
+TEST(nothing_is_read_behind_the_end)
 {
-    (void)state;
     static const char *const answers[] = {OK "Content-Length: 2\r\n\r\nhi", "\316\236\r\n\r\nhi",
                                           "HTTP", "HTTP/1.1 2", "HTTP/1.1"};
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
@@ -94,9 +83,8 @@ static void nothing_is_read_behind_the_end(void **state)
             }
 }
 
-static void long_headers_are_refused(void **state)
+TEST(long_headers_are_refused)
 {
-    (void)state;
     const char *body, *why;
     size_t len, need;
     char *text = malloc(20000);
@@ -106,9 +94,8 @@ static void long_headers_are_refused(void **state)
     free(text);
 }
 
-static void addresses(void **state)
+TEST(addresses)
 {
-    (void)state;
     struct client_address address;
     const char *why;
     static const char *const good[] = {"http://127.0.0.1:10066", "http://localhost:1/",
@@ -193,9 +180,8 @@ static int ask(const char *answer, size_t zeros, char *body, size_t size)
     return err;
 }
 
-static void exchanges(void **state)
+TEST(exchanges)
 {
-    (void)state;
     char body[64];
     assert_int_equal(ask(OK "Content-Length: 5\r\n\r\nhello", 0, body, sizeof body), 0);
     assert_string_equal(body, "hello");
@@ -207,9 +193,8 @@ static void exchanges(void **state)
     assert_int_equal(ask(OK "\r\n", 100 << 20, body, sizeof body), -EFBIG);
 }
 
-static void nobody_is_there(void **state)
+TEST(nobody_is_there)
 {
-    (void)state;
     struct client_address address;
     struct client_buffer buffer = {0};
     const char *at, *why;
@@ -223,9 +208,8 @@ static void nobody_is_there(void **state)
 }
 
 /* By the kernel's word of who listens, whosever the file is. */
-static void another_user_is_not_believed(void **state)
+TEST(another_user_is_not_believed)
 {
-    (void)state;
     char folder[] = "/tmp/governor-client-XXXXXX", path[64], error[256] = "";
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     struct client_address address;
@@ -268,18 +252,4 @@ static void another_user_is_not_believed(void **state)
     rmdir(folder);
     close(told[0]);
     close(told[1]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(answers),
-        cmocka_unit_test(nothing_is_read_behind_the_end),
-        cmocka_unit_test(long_headers_are_refused),
-        cmocka_unit_test(addresses),
-        cmocka_unit_test(exchanges),
-        cmocka_unit_test(nobody_is_there),
-        cmocka_unit_test(another_user_is_not_believed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,6 @@
 /* Who is never restricted, whatever the configuration matches. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/governor/see/exemptions.h"
+#include "tests/unit/support/unit.h"
 
 #define UID "11111111-2222-3333-4444-555555555555"
 #define POD "/kubepods/burstable/pod" UID "/"
@@ -28,9 +21,8 @@ static struct view_container container(const char *namespace_, const char *pod, 
                                    .qos_class = "burstable"};
 }
 
-static void a_pod_without_names_may_be_kube_system(void **state)
+TEST(a_pod_without_names_may_be_kube_system)
 {
-    (void)state;
     static const char in_a_pod[] =
         "/kubepods.slice/kubepods-pod11111111_2222_3333_4444_555555555555.slice/"
         "cri-containerd-" ID ".scope",
@@ -50,9 +42,8 @@ static void a_pod_without_names_may_be_kube_system(void **state)
 
 /* As --containers.all-cgroups shows them: the kubelet must not be restricted since somebody wrote
  * an asterisk. */
-static void only_containers_unless_they_are_named(void **state)
+TEST(only_containers_unless_they_are_named)
 {
-    (void)state;
     static const char *const paths[] = {
         "/system.slice/kubelet.service",
         "/system.slice/containerd.service",
@@ -85,9 +76,8 @@ static void only_containers_unless_they_are_named(void **state)
 }
 
 /* Their cgroups lie above containers' own; a name does not make one a container's. */
-static void never_a_pod_or_a_class_of_pods(void **state)
+TEST(never_a_pod_or_a_class_of_pods)
 {
-    (void)state;
     static const char *const paths[] = {
         "/kubepods.slice", "/kubepods.slice/kubepods-besteffort.slice",
         "/kubepods/burstable/pod11111111-2222-3333-4444-555555555555"};
@@ -99,9 +89,8 @@ static void never_a_pod_or_a_class_of_pods(void **state)
 }
 
 /* Who answers in the exporter's place, or an exporter with a defect, names whom it likes. */
-static void whatever_is_said_a_container_is_its_own_cgroup(void **state)
+TEST(whatever_is_said_a_container_is_its_own_cgroup)
 {
-    (void)state;
     static const char *const others[] = {
         "/system.slice",
         "/system.slice/sshd.service",
@@ -144,18 +133,16 @@ static void whatever_is_said_a_container_is_its_own_cgroup(void **state)
     assert_non_null(exemptions_why(&on_a_node, &c, &nowhere, true));
 }
 
-static void guaranteed_pods_unless_they_are_named(void **state)
+TEST(guaranteed_pods_unless_they_are_named)
 {
-    (void)state;
     struct view_container c = container("jobs", "report-0", POD ID);
     c.qos_class = "guaranteed";
     assert_non_null(exemptions_why(&on_a_node, &c, &nowhere, false));
     assert_null(exemptions_why(&on_a_node, &c, &nowhere, true));
 }
 
-static void the_pods_of_both_programs(void **state)
+TEST(the_pods_of_both_programs)
 {
-    (void)state;
     struct view_container governor = container("monitoring", "governor-x", POD ID),
                           beside = container("monitoring", "governor-x", POD ID),
                           exporter = container("monitoring", "exporter-x", POD ID),
@@ -171,17 +158,4 @@ static void the_pods_of_both_programs(void **state)
     programs = (struct programs){.governor = &governor}; /* the other one may be the exporter */
     assert_non_null(exemptions_why(&on_a_node, &other, &programs, false));
     assert_null(exemptions_why(&on_a_node, &namesake, &programs, false));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pod_without_names_may_be_kube_system),
-        cmocka_unit_test(only_containers_unless_they_are_named),
-        cmocka_unit_test(never_a_pod_or_a_class_of_pods),
-        cmocka_unit_test(whatever_is_said_a_container_is_its_own_cgroup),
-        cmocka_unit_test(guaranteed_pods_unless_they_are_named),
-        cmocka_unit_test(the_pods_of_both_programs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

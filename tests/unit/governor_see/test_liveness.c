@@ -1,11 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "exporter/governor/see/liveness.h"
+#include "tests/unit/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -46,9 +40,8 @@ static struct scene alive(void)
     return scene;
 }
 
-static void fresh_ticks_are_acted_on_once(void **state)
+TEST(fresh_ticks_are_acted_on_once)
 {
-    (void)state;
     struct scene scene = alive();
     assert_int_equal(judge(&scene), LIVENESS_WAIT);
     assert_int_equal(next(&scene), LIVENESS_ACT);
@@ -57,9 +50,8 @@ static void fresh_ticks_are_acted_on_once(void **state)
 
 /* By whatever an exporter counts on this machine; it may be the other one after it was started
  * again. */
-static void counts_by_bpf_are_acted_on(void **state)
+TEST(counts_by_bpf_are_acted_on)
 {
-    (void)state;
     struct scene scene = alive();
     scene.view.source = "bpf";
     assert_int_equal(next(&scene), LIVENESS_ACT);
@@ -75,9 +67,8 @@ static void counts_by_bpf_are_acted_on(void **state)
                      scene.now_ns + SECOND / 100 * 92);
 }
 
-static void silence_kills_after_ten_seconds(void **state)
+TEST(silence_kills_after_ten_seconds)
 {
-    (void)state;
     struct scene scene = alive();
     for (int i = 0; i < 10; i++) {
         scene.now_ns += SECOND;
@@ -91,9 +82,8 @@ static void silence_kills_after_ten_seconds(void **state)
     expect_five_ticks(&scene);
 }
 
-static void an_old_tick_is_not_acted_on(void **state)
+TEST(an_old_tick_is_not_acted_on)
 {
-    (void)state;
     struct scene scene = alive();
     scene.now_ns += 4 * SECOND; /* ours was stopped: the tick is 3.6 s old */
     scene.view.tick++;
@@ -120,9 +110,8 @@ static enum liveness_verdict judge_late(uint64_t interval_ns, uint64_t stale_ns,
 }
 
 /* 3.5 intervals; at least a second, at most 'stale'. */
-static void how_old_a_tick_may_be_goes_by_the_interval(void **state)
+TEST(how_old_a_tick_may_be_goes_by_the_interval)
 {
-    (void)state;
     static const uint64_t ms = SECOND / 1000;
     static const struct {
         uint64_t interval_ms, stale_ms, limit_ms;
@@ -137,9 +126,8 @@ static void how_old_a_tick_may_be_goes_by_the_interval(void **state)
 }
 
 /* We were stopped for a minute; the exporter was not. */
-static void a_gap_of_our_own_kills(void **state)
+TEST(a_gap_of_our_own_kills)
 {
-    (void)state;
     struct scene scene = alive();
     scene.now_ns += 9 * SECOND;
     scene.view.tick += 9;
@@ -151,9 +139,8 @@ static void a_gap_of_our_own_kills(void **state)
     expect_five_ticks(&scene);
 }
 
-static void a_restarted_exporter_begins_anew(void **state)
+TEST(a_restarted_exporter_begins_anew)
 {
-    (void)state;
     struct scene scene = alive();
     scene.view.tick = 0;
     assert_int_equal(next(&scene), LIVENESS_DIED);
@@ -162,9 +149,8 @@ static void a_restarted_exporter_begins_anew(void **state)
 }
 
 /* It answers before its first tick: that is a restart, too, and nothing that came late. */
-static void a_restarted_exporter_has_no_tick_at_first(void **state)
+TEST(a_restarted_exporter_has_no_tick_at_first)
 {
-    (void)state;
     struct scene scene = alive();
     scene.view.has_tick = false;
     scene.view.tick = 0;
@@ -176,9 +162,8 @@ static void a_restarted_exporter_has_no_tick_at_first(void **state)
     expect_five_ticks(&scene);
 }
 
-static void what_is_not_counted_now_is_never_acted_on(void **state)
+TEST(what_is_not_counted_now_is_never_acted_on)
 {
-    (void)state;
     static const char *const sources[] = {"replay", "", "other"};
     for (size_t i = 0; i < 3; i++) {
         struct scene scene = alive();
@@ -195,9 +180,8 @@ static void what_is_not_counted_now_is_never_acted_on(void **state)
     assert_int_equal(next(&bare), LIVENESS_DIED);
 }
 
-static void a_replay_is_live_where_it_is_allowed(void **state)
+TEST(a_replay_is_live_where_it_is_allowed)
 {
-    (void)state;
     const struct liveness_config allowed = {
         .stale_ns = SECOND, .dead_ns = 2 * SECOND, .allow_replay = true};
     struct liveness liveness;
@@ -214,9 +198,8 @@ static void a_replay_is_live_where_it_is_allowed(void **state)
 }
 
 /* An exporter with a tick every 10 s, or 15, or 30, or an hour, which is its most. */
-static void a_slow_exporter_is_waited_for(void **state)
+TEST(a_slow_exporter_is_waited_for)
 {
-    (void)state;
     static const uint64_t seconds[] = {10, 15, 30, 3600};
     for (size_t i = 0; i < 4; i++) {
         uint64_t interval = seconds[i] * SECOND;
@@ -240,9 +223,8 @@ static void a_slow_exporter_is_waited_for(void **state)
 }
 
 /* An interval that cannot be does not put the dead man off for ever. */
-static void an_absurd_interval_is_not_believed(void **state)
+TEST(an_absurd_interval_is_not_believed)
 {
-    (void)state;
     struct scene scene = alive();
     scene.view.interval_ns = UINT64_MAX;
     assert_int_equal(next(&scene), LIVENESS_ACT);
@@ -251,9 +233,8 @@ static void an_absurd_interval_is_not_believed(void **state)
 }
 
 /* The watchdog of systemd waits for a look, whatever the exporter's interval is. */
-static void the_next_look_is_within_a_second(void **state)
+TEST(the_next_look_is_within_a_second)
 {
-    (void)state;
     const uint64_t now = 1000 * SECOND, ms = SECOND / 1000;
     struct view view = {
         .source = "perf", .has_tick = true, .interval_ns = SECOND, .monotonic_ns = now - 100 * ms};
@@ -267,24 +248,4 @@ static void the_next_look_is_within_a_second(void **state)
     assert_int_equal(liveness_next_look(&view, 30 * SECOND, now), now + SECOND);
     view.monotonic_ns = now - 29500 * ms;
     assert_int_equal(liveness_next_look(&view, 30 * SECOND, now), now + 520 * ms);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fresh_ticks_are_acted_on_once),
-        cmocka_unit_test(counts_by_bpf_are_acted_on),
-        cmocka_unit_test(silence_kills_after_ten_seconds),
-        cmocka_unit_test(an_old_tick_is_not_acted_on),
-        cmocka_unit_test(how_old_a_tick_may_be_goes_by_the_interval),
-        cmocka_unit_test(a_gap_of_our_own_kills),
-        cmocka_unit_test(a_restarted_exporter_begins_anew),
-        cmocka_unit_test(a_restarted_exporter_has_no_tick_at_first),
-        cmocka_unit_test(what_is_not_counted_now_is_never_acted_on),
-        cmocka_unit_test(a_replay_is_live_where_it_is_allowed),
-        cmocka_unit_test(a_slow_exporter_is_waited_for),
-        cmocka_unit_test(an_absurd_interval_is_not_believed),
-        cmocka_unit_test(the_next_look_is_within_a_second),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "exporter/base/textbuf.h"
 #include "exporter/governor/see/view.h"
 #include "tests/unit/support/malloc_count.h"
+#include "tests/unit/support/unit.h"
 
 static int parse(const char *text, struct view *view)
 {
@@ -20,9 +13,8 @@ static int parse(const char *text, struct view *view)
     return err;
 }
 
-static void a_whole_document(void **state)
+TEST(a_whole_document)
 {
-    (void)state;
     struct view view = {0};
     assert_int_equal(
         parse("{\"source\":\"perf\",\"replay_ended\":false,\"own_cgroup_id\":843,"
@@ -95,9 +87,8 @@ static void a_whole_document(void **state)
 }
 
 /* What an exporter of today says: nobody may act on it. */
-static void without_a_tick_there_is_none(void **state)
+TEST(without_a_tick_there_is_none)
 {
-    (void)state;
     static const char *const ticks[] = {
         "",
         ",\"tick\":null",
@@ -121,9 +112,8 @@ static void without_a_tick_there_is_none(void **state)
     }
 }
 
-static void odd_values_are_not_known(void **state)
+TEST(odd_values_are_not_known)
 {
-    (void)state;
     static const char *const values[] = {
         "null", "\"1\"", "-1", "0", "true", "[]", "[1]", "[{\"value\":-1}]", "{}"};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
@@ -141,9 +131,8 @@ static void odd_values_are_not_known(void **state)
 }
 
 /* Of two NUMA nodes with one that is no number the sum is not known. */
-static void odd_parts_of_a_sum(void **state)
+TEST(odd_parts_of_a_sum)
 {
-    (void)state;
     static const char *const parts[] = {
         "[]", "[1]", "[{\"value\":1},{\"value\":null}]", "[{\"value\":-2},{\"value\":1}]",
         "{}", "-1"};
@@ -159,16 +148,14 @@ static void odd_parts_of_a_sum(void **state)
     }
 }
 
-static void what_a_counter_grew_by(void **state)
+TEST(what_a_counter_grew_by)
 {
-    (void)state;
     assert_true(view_grown(1, 3.5) == 2.5 && view_grown(2, 2) == 0);
     assert_true(isnan(view_grown(2, 1)) && isnan(view_grown(NAN, 1)) && isnan(view_grown(1, NAN)));
 }
 
-static void what_is_no_document_is_refused(void **state)
+TEST(what_is_no_document_is_refused)
 {
-    (void)state;
     struct view view = {0};
     static const char *const texts[] = {"",
                                         "[]",
@@ -188,9 +175,8 @@ static void what_is_no_document_is_refused(void **state)
 
 /* What the probe sees at best is less than is normal for anybody: theta of it would be exceeded by
  * calm reads. */
-static void a_lower_bound_is_no_baseline(void **state)
+TEST(a_lower_bound_is_no_baseline)
 {
-    (void)state;
     struct view view = {0};
     assert_int_equal(parse("{\"containers\":[{\"values\":{"
                            "\"interference_container_memory_read_latency_baseline_seconds\":"
@@ -201,9 +187,8 @@ static void a_lower_bound_is_no_baseline(void **state)
     view_release(&view);
 }
 
-static void names_of_all_kinds(void **state)
+TEST(names_of_all_kinds)
 {
-    (void)state;
     struct view view = {0};
     assert_int_equal(parse("{\"containers\":[{\"pod\":\"caf\\u00e9\\n\",\"container\":\"\xc3\xa9\","
                            "\"container_id\":[1],\"cgroup_id\":18446744073709551615},"
@@ -222,9 +207,8 @@ static void names_of_all_kinds(void **state)
 }
 
 /* Tick after tick the same memory; a document that cannot be read leaves nothing of the last. */
-static void memory_is_used_again(void **state)
+TEST(memory_is_used_again)
 {
-    (void)state;
     static const char text[] =
         "{\"source\":\"perf\",\"containers\":[{\"pod\":\"a\"},{\"pod\":\"b\"}]}";
     struct view view = {0};
@@ -241,9 +225,8 @@ static void memory_is_used_again(void **state)
     view_release(&view);
 }
 
-static void too_many_containers(void **state)
+TEST(too_many_containers)
 {
-    (void)state;
     struct textbuf text = TEXTBUF_INIT;
     struct view view = {0};
     char error[256];
@@ -262,9 +245,8 @@ static void too_many_containers(void **state)
     view_release(&view);
 }
 
-static void without_memory(void **state)
+TEST(without_memory)
 {
-    (void)state;
     static const char text[] = "{\"source\":\"perf\",\"containers\":[{\"pod\":\"a\"}]}";
     if (!malloc_fail(0))
         skip();
@@ -280,22 +262,4 @@ static void without_memory(void **state)
         assert_int_equal(view_parse(text, sizeof text - 1, &view, error, sizeof error), 0);
         view_release(&view);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_whole_document),
-        cmocka_unit_test(without_a_tick_there_is_none),
-        cmocka_unit_test(odd_values_are_not_known),
-        cmocka_unit_test(odd_parts_of_a_sum),
-        cmocka_unit_test(what_a_counter_grew_by),
-        cmocka_unit_test(what_is_no_document_is_refused),
-        cmocka_unit_test(a_lower_bound_is_no_baseline),
-        cmocka_unit_test(names_of_all_kinds),
-        cmocka_unit_test(memory_is_used_again),
-        cmocka_unit_test(too_many_containers),
-        cmocka_unit_test(without_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,10 @@
 /* The governor's metrics: the definitions, what is there from the start, and the page in the tree.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/expose/expose.h"
 #include "exporter/governor/serve/self_metrics.h"
 #include "tests/support/governor_reference.h"
 #include "tests/unit/support/dry_run.h"
+#include "tests/unit/support/unit.h"
 
 struct scene {
     struct dry_run run;
@@ -77,7 +68,7 @@ static void expect_line(const char *page, const char *line)
 
 #define CONTAINER "{namespace=\"jobs\",pod=\"batch-0\",container=\"batch\",container_id=\"0a1b\"} "
 
-static void claims_come_and_go(void **state)
+TEST_WITH(claims_come_and_go, setup, teardown)
 {
     struct scene *scene = *state;
     char *page = page_of(scene, 1.5);
@@ -98,7 +89,7 @@ static void claims_come_and_go(void **state)
     free(page);
 }
 
-static void everything_is_there_with_0(void **state)
+TEST_WITH(everything_is_there_with_0, setup, teardown)
 {
     static const char *const lines[] = {
         "dead_man_total{reason=\"stale\"} 0\n",
@@ -123,7 +114,7 @@ static void everything_is_there_with_0(void **state)
     free(page);
 }
 
-static void what_is_learned(void **state)
+TEST_WITH(what_is_learned, setup, teardown)
 {
     struct scene *scene = *state;
     const struct policy_calibration list[] = {{.phase = CALIBRATION_LEARNED},
@@ -141,16 +132,14 @@ static void what_is_learned(void **state)
     free(page);
 }
 
-static void definitions_are_valid(void **state)
+TEST(definitions_are_valid)
 {
-    (void)state;
     for (size_t i = 0; i < GOVERNOR_METRICS; i++)
         assert_true(metric_valid(&governor_descs[i]));
 }
 
-static void the_page_in_the_tree(void **state)
+TEST(the_page_in_the_tree)
 {
-    (void)state;
     struct textbuf page = TEXTBUF_INIT;
     char *committed = calloc(1, 65536);
     FILE *file = fopen(IE_SOURCE_DIR "/exporter/governor/METRICS.md", "re");
@@ -161,16 +150,4 @@ static void the_page_in_the_tree(void **state)
     assert_string_equal(page.data, committed);
     textbuf_release(&page);
     free(committed);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(claims_come_and_go, setup, teardown),
-        cmocka_unit_test_setup_teardown(everything_is_there_with_0, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_is_learned, setup, teardown),
-        cmocka_unit_test(definitions_are_valid),
-        cmocka_unit_test(the_page_in_the_tree),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

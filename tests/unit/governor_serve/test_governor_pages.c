@@ -1,20 +1,12 @@
 /* What operators see of the governor, also while it is written by another thread. */
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "exporter/governor/decide/policies/policy.h"
 #include "exporter/governor/serve/governor_pages.h"
 #include "tests/unit/support/dry_run.h"
+#include "tests/unit/support/unit.h"
 
 enum { KEPT = 1024, ROUNDS = 20, WRITES = 200 };
 
@@ -126,7 +118,7 @@ static size_t count(const char *text, const char *words)
     return n;
 }
 
-static void the_last_decisions_are_kept(void **state)
+TEST_WITH(the_last_decisions_are_kept, setup, teardown)
 {
     struct scene *scene = *state;
     expect(scene, "/api/v1/decisions", 200, "{\"decisions\":[]}");
@@ -141,7 +133,7 @@ static void the_last_decisions_are_kept(void **state)
     free(text);
 }
 
-static void names_are_for_this_machine_and_for_who_is_known(void **state)
+TEST_WITH(names_are_for_this_machine_and_for_who_is_known, setup, teardown)
 {
     static const char *const paths[] = {"/api/v1/decisions", "/api/v1/state", "/api/v1/advice"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
@@ -151,7 +143,7 @@ static void names_are_for_this_machine_and_for_who_is_known(void **state)
     }
 }
 
-static void state_and_health(void **state)
+TEST_WITH(state_and_health, setup, teardown)
 {
     struct scene *scene = *state;
     const struct subject subject = {.container_id = "0a1b",
@@ -200,7 +192,7 @@ static void expect_health(struct scene *scene, bool healthy)
 }
 
 /* What was shown last would look well for ever. */
-static void a_loop_that_hangs_is_told(void **state)
+TEST_WITH(a_loop_that_hangs_is_told, setup, teardown)
 {
     struct scene *scene = *state;
     const struct tick tick = {.number = 1, .wall_ns = 1};
@@ -268,7 +260,7 @@ static void write_on(struct scene *scene, uint64_t number)
     assert_int_equal(store_publish(scene->run.store, &tick), 0);
 }
 
-static void read_while_it_is_written(void **state)
+TEST_WITH(read_while_it_is_written, setup, teardown)
 {
     struct scene *scene = *state;
     size_t n;
@@ -286,17 +278,4 @@ static void read_while_it_is_written(void **state)
         assert_false(readers[i].failed);
     }
     free(readers);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(the_last_decisions_are_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(names_are_for_this_machine_and_for_who_is_known, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(state_and_health, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_loop_that_hangs_is_told, setup, teardown),
-        cmocka_unit_test_setup_teardown(read_while_it_is_written, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

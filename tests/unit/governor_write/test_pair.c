@@ -1,17 +1,10 @@
 /* What the process that decides may not do, for all that it is user 0: each is tried. And what the
  * writer may be asked for by another configuration. */
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
 #include <netinet/in.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -20,13 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "exporter/governor/pair.h"
 #include "exporter/service/confine.h"
 #include "tests/unit/support/governor_rig.h"
 #include "tests/unit/support/governor_start.h"
 #include "tests/unit/support/tries.h"
+#include "tests/unit/support/unit.h"
 
 #define WORKER RIG_CONTAINER("aaaa")
 
@@ -156,14 +148,13 @@ static bool knows_ports(void)
 }
 
 /* Who observes may have the exporter on a port of loopback: that one, and no other. */
-static void test_the_decider_s_port(void **state)
+TEST(test_the_decider_s_port)
 {
     struct sockaddr_in exporter, other;
     struct client_address address;
     struct governor_rig rig;
     char url[64];
     const char *why;
-    (void)state;
     if (!confine_supported())
         skip();
     int fds[] = {listen_on_loopback(&exporter), listen_on_loopback(&other)};
@@ -188,7 +179,7 @@ static void test_the_decider_s_port(void **state)
     governor_rig_release(&rig);
 }
 
-static void test_the_decider(void **state)
+TEST(test_the_decider)
 {
     static int (*const tries[])(void) = {
         try_write,       try_truncate,       try_make,           try_remove,
@@ -198,7 +189,6 @@ static void test_the_decider(void **state)
     const struct client_address exporter = {.address.any.sa_family = AF_UNIX};
     char file[4200];
     struct governor_rig rig;
-    (void)state;
     if (!confine_supported())
         skip();
     governor_rig_init(&rig, 2);
@@ -261,10 +251,9 @@ static void expect_change(const char *before, const char *after, const char *ref
     expect_change_of(true, before, after, refused);
 }
 
-static void test_another_configuration(void **state)
+TEST(test_another_configuration)
 {
     const char *first = CONFIG("a.service", ",\"cpu\":{\"base_cores\":1}", QUOTA);
-    (void)state;
     expect_change(first, first, NULL);
     expect_change(first, CONFIG("a.service", ",\"cpu\":{\"base_cores\":2}", QUOTA), NULL);
     expect_change(first, CONFIG("a.service", ",\"cpu\":{\"base_cores\":0.5}", QUOTA), "floor");
@@ -283,14 +272,4 @@ static void test_another_configuration(void **state)
     /* Who observes has no writer, and a decider that is as confined. */
     expect_change_of(false, first, elsewhere, "another address");
     expect_change_of(false, first, CONFIG("b.service", "", QUOTA), NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_decider),
-        cmocka_unit_test(test_the_decider_s_port),
-        cmocka_unit_test(test_another_configuration),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

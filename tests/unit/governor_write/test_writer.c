@@ -1,22 +1,12 @@
 /* What the writer does, and what it refuses whoever decides: orders that a hostile decider could
  * give. */
-#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "exporter/base/process_stat.h"
 #include "exporter/containers/cgroups/hierarchy.h"
@@ -30,6 +20,7 @@
 #include "tests/unit/support/governor_rig.h"
 #include "tests/unit/support/governor_start.h"
 #include "tests/unit/support/tries.h"
+#include "tests/unit/support/unit.h"
 
 #define WORKER RIG_CONTAINER("aaaa")
 #define OTHER RIG_CONTAINER("bbbb")
@@ -205,7 +196,7 @@ static size_t open_in_journal(const struct scene *scene, struct journal_claims *
 
 /* ---- what it does ---- */
 
-static void test_holds_and_gives_back(void **state)
+TEST_WITH(test_holds_and_gives_back, setup_v2, teardown)
 {
     struct scene *scene = *state;
     struct journal_claims open;
@@ -224,7 +215,7 @@ static void test_holds_and_gives_back(void **state)
     journal_claims_release(&open);
 }
 
-static void test_the_parent_of_v1_was_lowered(void **state)
+TEST_WITH(test_the_parent_of_v1_was_lowered, setup_v1, teardown)
 {
     struct scene *scene = *state;
     claim(scene, WORKER, 1);
@@ -236,7 +227,7 @@ static void test_the_parent_of_v1_was_lowered(void **state)
     assert_int_equal(release(scene, 1), 0);
 }
 
-static void test_a_line_that_fails_is_made_good(void **state)
+TEST_WITH(test_a_line_that_fails_is_made_good, setup_v2, teardown)
 {
     struct scene *scene = *state;
     struct journal_claims open;
@@ -277,7 +268,7 @@ static void expect_refused(struct scene *scene, int err)
     assert_int_equal(writer_open(scene->writer), 0);
 }
 
-static void test_claims_of_others(void **state)
+TEST_WITH(test_claims_of_others, setup_v2, teardown)
 {
     struct scene *scene = *state;
     static const char *const paths[] = {"/", "/kubepods", POD, "/system.slice",
@@ -300,7 +291,7 @@ static void test_claims_of_others(void **state)
     claim(scene, SERVICE, 1); /* which the configuration names */
 }
 
-static void test_claims_beyond_their_limits(void **state)
+TEST_WITH(test_claims_beyond_their_limits, setup_v2, teardown)
 {
     struct scene *scene = *state;
     const double wrong[][2] = {{.9, 4},       {1, 4.5},       {3, 2},  {NAN, 4},  {1, NAN},
@@ -324,7 +315,7 @@ static void test_claims_beyond_their_limits(void **state)
 }
 
 /* What is given back later is what the writer has read. */
-static void test_a_false_original(void **state)
+TEST_WITH(test_a_false_original, setup_v2, teardown)
 {
     struct scene *scene = *state;
     static const char *const wrong[] = {"500000 100000", "400000 50000", "max 100000",
@@ -349,7 +340,7 @@ static void test_a_false_original(void **state)
 }
 
 /* A line of the journal that nobody could read would leave all behind. */
-static void test_texts_that_are_none(void **state)
+TEST_WITH(test_texts_that_are_none, setup_v2, teardown)
 {
     struct scene *scene = *state;
     static const char *const wrong[] = {"a\nb", "\x1b[2J", "caf\xe9", "\x7f"};
@@ -367,7 +358,7 @@ static void test_texts_that_are_none(void **state)
     journal_claims_release(&open);
 }
 
-static void test_changes_beyond_the_limits(void **state)
+TEST_WITH(test_changes_beyond_the_limits, setup_v2, teardown)
 {
     struct scene *scene = *state;
     static const char *const wrong[] = {"99000 100000",  /* below the least */
@@ -395,7 +386,7 @@ static void test_changes_beyond_the_limits(void **state)
     expect_quota(scene, WORKER, "400000 100000");
 }
 
-static void test_writes_that_were_not_announced(void **state)
+TEST_WITH(test_writes_that_were_not_announced, setup_v2, teardown)
 {
     struct scene *scene = *state;
     assert_int_equal(put(scene, WORKER, "cpu.max", "150000 100000\n"), ORDER_REFUSED);
@@ -436,7 +427,7 @@ static void test_writes_that_were_not_announced(void **state)
 }
 
 /* Whoever forgets what was set would leave it. */
-static void test_releases_of_what_is_held(void **state)
+TEST_WITH(test_releases_of_what_is_held, setup_v2, teardown)
 {
     struct scene *scene = *state;
     assert_int_equal(release(scene, 1), ORDER_REFUSED);
@@ -449,7 +440,7 @@ static void test_releases_of_what_is_held(void **state)
 }
 
 /* Each would have what was set taken for what there was, or for somebody else's. */
-static void test_held_under_another_name(void **state)
+TEST_WITH(test_held_under_another_name, setup_v2, teardown)
 {
     struct scene *scene = *state;
     hold(scene);
@@ -466,7 +457,7 @@ static void test_held_under_another_name(void **state)
 }
 
 /* Whoever has lowered it meanwhile has the last word. */
-static void test_somebody_else_s_limit(void **state)
+TEST_WITH(test_somebody_else_s_limit, setup_v2, teardown)
 {
     struct scene *scene = *state;
     claim(scene, WORKER, 1);
@@ -483,7 +474,7 @@ static void test_somebody_else_s_limit(void **state)
     assert_int_equal(release(scene, 2), 0);
 }
 
-static void test_a_cgroup_that_came_after(void **state)
+TEST_WITH(test_a_cgroup_that_came_after, setup_v2, teardown)
 {
     struct scene *scene = *state;
     claim(scene, WORKER, 1);
@@ -553,7 +544,7 @@ static int claim_thread(struct scene *scene, pid_t tid, uint64_t id, const char 
     return obey(scene);
 }
 
-static void test_threads_of_others(void **state)
+TEST_WITH(test_threads_of_others, setup_v2, teardown)
 {
     struct scene *scene = *state;
     cpu_set_t before, kept, any;
@@ -633,7 +624,7 @@ static int claim_ways(struct scene *scene, uint64_t id)
     return obey(scene);
 }
 
-static void test_groups_of_others(void **state)
+TEST_WITH(test_groups_of_others, setup_v2, teardown)
 {
     struct scene *scene = *state;
     char resctrl[128], proc[128];
@@ -693,7 +684,7 @@ static void test_groups_of_others(void **state)
     assert_int_equal(release(scene, 1), 0);
 }
 
-static void test_groups_and_threads_that_are_not_there(void **state)
+TEST_WITH(test_groups_and_threads_that_are_not_there, setup_v2, teardown)
 {
     struct scene *scene = *state;
     memset(&scene->order, 0, sizeof scene->order);
@@ -715,9 +706,8 @@ static void test_groups_and_threads_that_are_not_there(void **state)
 
 /* ---- rules ---- */
 
-static void test_paths(void **state)
+TEST(test_paths)
 {
-    (void)state;
 #define ID RIG_ZEROS RIG_ZEROS RIG_ZEROS "abcd"
     static const char *const names[] = {"a.service", "my.slice", "0"};
     static const struct {
@@ -747,10 +737,9 @@ static void test_paths(void **state)
             fail_msg("%s", cases[i].path);
 }
 
-static void test_groups(void **state)
+TEST(test_groups)
 {
     unsigned mask, percent;
-    (void)state;
     assert_true(rules_group("ig_7ff_100", &mask, &percent) && mask == 0x7ff && percent == 100);
     static const char *const wrong[] = {"",         "ig_",       "ig_7_",      "ig__5",
                                         "ig_7_101", "ig_7_50/",  "ig_7_5 ",    "ig_7G_50",
@@ -777,7 +766,7 @@ static int try_write_elsewhere(void)
     return open("/dev/shm/elsewhere", O_WRONLY | O_CREAT, 0600);
 }
 
-static void test_confined(void **state)
+TEST_WITH(test_confined, setup_v2, teardown)
 {
     struct scene *scene = *state;
     static int (*const tries[])(void) = {try_exec, try_socket,      try_fork,
@@ -804,32 +793,4 @@ static void test_confined(void **state)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup_v2, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_holds_and_gives_back),
-        cmocka_unit_test_setup_teardown(test_the_parent_of_v1_was_lowered, setup_v1, teardown),
-        TEST(test_a_line_that_fails_is_made_good),
-        TEST(test_claims_of_others),
-        TEST(test_claims_beyond_their_limits),
-        TEST(test_a_false_original),
-        TEST(test_texts_that_are_none),
-        TEST(test_changes_beyond_the_limits),
-        TEST(test_writes_that_were_not_announced),
-        TEST(test_releases_of_what_is_held),
-        TEST(test_held_under_another_name),
-        TEST(test_somebody_else_s_limit),
-        TEST(test_a_cgroup_that_came_after),
-        TEST(test_threads_of_others),
-        TEST(test_groups_of_others),
-        TEST(test_groups_and_threads_that_are_not_there),
-        cmocka_unit_test(test_paths),
-        cmocka_unit_test(test_groups),
-        TEST(test_confined),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static int windows(struct calm *calm, uint64_t mono_ns, double rate, int n)
     return found;
 }
 
-static void test_idle_neighbours(void **state)
+TEST(test_idle_neighbours)
 {
     (void)state;
     struct calm calm = {0};
@@ -32,7 +32,7 @@ static void test_idle_neighbours(void **state)
         assert_int_equal(calm_window(&calm, (uint64_t)i * SECOND, 0, 0), i >= 9);
 }
 
-static void test_never_calm_node(void **state)
+TEST(test_never_calm_node)
 {
     (void)state;
     struct calm calm = {0};
@@ -44,7 +44,7 @@ static void test_never_calm_node(void **state)
     assert_int_equal(windows(&calm, 0, peak * 0.0999, 1), 1);
 }
 
-static void test_no_peak_is_not_calm(void **state)
+TEST(test_no_peak_is_not_calm)
 {
     (void)state;
     struct calm calm = {0};
@@ -56,7 +56,7 @@ static void test_no_peak_is_not_calm(void **state)
 }
 
 /* 90 busy windows; then low ones are the lowest decile while fewer than a tenth lies below. */
-static void test_decile(void **state)
+TEST(test_decile)
 {
     (void)state;
     struct calm calm = {0};
@@ -74,7 +74,7 @@ static void test_decile(void **state)
     assert_false(calm_window(&calm, 0, 1e7, peak));
 }
 
-static void test_exact_tenth_is_not_below(void **state)
+TEST(test_exact_tenth_is_not_below)
 {
     (void)state;
     struct calm calm = {0};
@@ -85,7 +85,7 @@ static void test_exact_tenth_is_not_below(void **state)
 }
 
 /* Edges at 16 * 2^(i/2): a rate one step below an edge is in another bucket than the edge. */
-static void test_buckets(void **state)
+TEST(test_buckets)
 {
     (void)state;
     for (int i = 0; i < 63; i++) {
@@ -105,7 +105,7 @@ static void test_buckets(void **state)
     assert_false(calm_window(&calm, 0, 16, peak)); /* exactly on the edge: above */
 }
 
-static void test_the_hour_forgets(void **state)
+TEST(test_the_hour_forgets)
 {
     (void)state;
     /* Quiet windows in the first ten minutes make a later, louder one not calm ... */
@@ -121,7 +121,7 @@ static void test_the_hour_forgets(void **state)
     }
 }
 
-static void test_a_long_gap_forgets_everything(void **state)
+TEST(test_a_long_gap_forgets_everything)
 {
     (void)state;
     struct calm calm = {0};
@@ -137,7 +137,7 @@ static void test_a_long_gap_forgets_everything(void **state)
     assert_int_equal(windows(&calm, 70 * MINUTE, 1e6, 1), 1);
 }
 
-static void test_time_backwards(void **state)
+TEST(test_time_backwards)
 {
     (void)state;
     struct calm calm = {0};
@@ -148,7 +148,7 @@ static void test_time_backwards(void **state)
     assert_int_equal(windows(&calm, 0, 1e6, 1), 1);
 }
 
-static void test_saturation(void **state)
+TEST(test_saturation)
 {
     (void)state;
     struct calm calm = {0};
@@ -168,7 +168,7 @@ static void test_saturation(void **state)
     assert_true(calm_window(&calm, 69 * MINUTE, 0, peak));
 }
 
-static void test_nonsense_is_not_remembered(void **state)
+TEST(test_nonsense_is_not_remembered)
 {
     (void)state;
     struct calm calm = {0};
@@ -179,22 +179,4 @@ static void test_nonsense_is_not_remembered(void **state)
         assert_false(calm_window(&calm, MINUTE, nonsense[i], peak));
     assert_memory_equal(&calm, &before, sizeof calm);
     assert_true(calm_window(&calm, MINUTE, 1000, peak));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_idle_neighbours),
-        cmocka_unit_test(test_never_calm_node),
-        cmocka_unit_test(test_no_peak_is_not_calm),
-        cmocka_unit_test(test_decile),
-        cmocka_unit_test(test_exact_tenth_is_not_below),
-        cmocka_unit_test(test_buckets),
-        cmocka_unit_test(test_the_hour_forgets),
-        cmocka_unit_test(test_a_long_gap_forgets_everything),
-        cmocka_unit_test(test_time_backwards),
-        cmocka_unit_test(test_saturation),
-        cmocka_unit_test(test_nonsense_is_not_remembered),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

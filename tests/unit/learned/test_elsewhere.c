@@ -23,7 +23,7 @@ static const char answer[] =
                                                                  "\"nginx.service\"},\"value\":["
                                                                  "1790000000.1,\"4e-2\"]}");
 
-static void test_find(void **state)
+TEST(test_find)
 {
     (void)state;
     struct elsewhere list = {0};
@@ -68,7 +68,7 @@ static void test_find(void **state)
                                             "i")));
 }
 
-static void test_what_is_wrong_is_refused(void **state)
+TEST(test_what_is_wrong_is_refused)
 {
     (void)state;
     static const struct {
@@ -98,7 +98,7 @@ static void test_what_is_wrong_is_refused(void **state)
     }
 }
 
-static void test_an_empty_answer(void **state)
+TEST(test_an_empty_answer)
 {
     (void)state;
     struct elsewhere list = {0};
@@ -112,14 +112,4 @@ static void test_an_empty_answer(void **state)
                                             "d")));
     elsewhere_release(&list);
     assert_int_equal(elsewhere_load("/nowhere", &list, error, sizeof error), -ENOENT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_find),
-        cmocka_unit_test(test_what_is_wrong_is_refused),
-        cmocka_unit_test(test_an_empty_answer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

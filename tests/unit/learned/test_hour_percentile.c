@@ -7,7 +7,7 @@
 #define SECOND 1000000000ull
 #define MINUTE (60 * SECOND)
 
-static void a_percentile_within_its_bucket(void **state)
+TEST(a_percentile_within_its_bucket)
 {
     (void)state;
     struct hour_percentile hour = {0};
@@ -21,7 +21,7 @@ static void a_percentile_within_its_bucket(void **state)
     assert_true(fabs(got / 178e-9 - 1) < 0.011);
 }
 
-static void nonsense_is_ignored_and_extremes_are_kept(void **state)
+TEST(nonsense_is_ignored_and_extremes_are_kept)
 {
     (void)state;
     struct hour_percentile hour = {0};
@@ -36,7 +36,7 @@ static void nonsense_is_ignored_and_extremes_are_kept(void **state)
     assert_true(hour_percentile_seconds(&hour, 1) > 9e-6);
 }
 
-static void after_an_hour_it_is_forgotten(void **state)
+TEST(after_an_hour_it_is_forgotten)
 {
     (void)state;
     struct hour_percentile hour = {0};
@@ -49,14 +49,4 @@ static void after_an_hour_it_is_forgotten(void **state)
     assert_true(hour_percentile_seconds(&hour, 0.05) > 198e-9);
     hour_percentile_add(&hour, 10 * MINUTE, 50e-9); /* backwards: now */
     assert_true(hour_percentile_seconds(&hour, 0.05) < 51e-9);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_percentile_within_its_bucket),
-        cmocka_unit_test(nonsense_is_ignored_and_extremes_are_kept),
-        cmocka_unit_test(after_an_hour_it_is_forgotten),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

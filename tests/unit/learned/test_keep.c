@@ -1,8 +1,6 @@
 /* What was learned outlives a restart exactly; and whatever is read, nothing impossible comes of
  * it. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collectors/learned/keep.h"
 #include "tests/unit/support/unit.h"
@@ -87,9 +85,8 @@ static uint8_t *two_hours(struct all *all, uint64_t *end, size_t *len)
     return bytes_of(all, *end, len);
 }
 
-static void a_restart_changes_nothing(void **unused)
+TEST(a_restart_changes_nothing)
 {
-    (void)unused;
     static struct all before, after;
     uint64_t end;
     size_t len;
@@ -136,9 +133,8 @@ static void use(struct all *all, uint64_t end)
     }
 }
 
-static void no_byte_makes_anything_impossible(void **unused)
+TEST(no_byte_makes_anything_impossible)
 {
-    (void)unused;
     static const uint8_t damages[][8] = {
         {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, /* the largest, -1, NaN */
         {0, 0, 0, 0, 0, 0, 0xf0, 0x7f},                   /* infinite */
@@ -171,9 +167,8 @@ static void no_byte_makes_anything_impossible(void **unused)
 }
 
 /* Else the sliding hour would stand still until then. */
-static void nothing_is_of_the_future(void **unused)
+TEST(nothing_is_of_the_future)
 {
-    (void)unused;
     static struct all before, after;
     uint64_t end;
     size_t len;
@@ -183,14 +178,4 @@ static void nothing_is_of_the_future(void **unused)
     walk(&after, &fields);
     assert_false(state_fits(&fields));
     free(bytes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_restart_changes_nothing),
-        cmocka_unit_test(no_byte_makes_anything_impossible),
-        cmocka_unit_test(nothing_is_of_the_future),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

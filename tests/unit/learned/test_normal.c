@@ -16,7 +16,7 @@ static bool near(double value, double wanted, double share)
 
 /* ---- the day's percentile ---- */
 
-static void percentile_of_known_latencies(void **state)
+TEST(percentile_of_known_latencies)
 {
     (void)state;
     struct day_percentile day = {0};
@@ -28,7 +28,7 @@ static void percentile_of_known_latencies(void **state)
     assert_true(near(day_percentile_time(&day), 1000, 1e-6));
 }
 
-static void the_day_forgets(void **state)
+TEST(the_day_forgets)
 {
     (void)state;
     struct day_percentile day = {0};
@@ -42,7 +42,7 @@ static void the_day_forgets(void **state)
     assert_true(near(day_percentile_time(&day), 1, 1e-6));
 }
 
-static void no_latency_is_remembered_that_is_none(void **state)
+TEST(no_latency_is_remembered_that_is_none)
 {
     (void)state;
     struct day_percentile day = {0};
@@ -77,7 +77,7 @@ static double swing(int i)
     return 1e8 * (0.55 + 0.45 * sin(0.7 * i));
 }
 
-static void a_line_is_found(void **state)
+TEST(a_line_is_found)
 {
     (void)state;
     struct traffic_fit fit = {0};
@@ -96,7 +96,7 @@ static double noise(void)
 
 /* One that reads as fast as memory lets it: its own rate falls when latency rises, and tells the
  * latency better than the co-runners' traffic does. That is no reason for the latency. */
-static void a_rate_that_follows_the_latency_explains_nothing(void **state)
+TEST(a_rate_that_follows_the_latency_explains_nothing)
 {
     (void)state;
     for (int think = 0; think <= 200; think += 50) { /* nanoseconds between reads */
@@ -113,7 +113,7 @@ static void a_rate_that_follows_the_latency_explains_nothing(void **state)
 }
 
 /* Where traffic makes no difference, the line falls as often as it rises, by chance. */
-static void no_influence_is_an_answer(void **state)
+TEST(no_influence_is_an_answer)
 {
     (void)state;
     for (int round = 0; round < 50; round++) {
@@ -129,7 +129,7 @@ static double share(const struct traffic_fit *fit)
     return traffic_fit_alone_share(fit, 60 * 60 * SECOND);
 }
 
-static void of_a_share_the_error_is_that_of_what_is_divided(void **state)
+TEST(of_a_share_the_error_is_that_of_what_is_divided)
 {
     (void)state;
     struct traffic_fit none = {0}, some = {0}, never = {0}, vague = {0};
@@ -147,7 +147,7 @@ static void of_a_share_the_error_is_that_of_what_is_divided(void **state)
     assert_true(isnan(fitted(&none, 60)));
 }
 
-static void too_little_is_no_answer(void **state)
+TEST(too_little_is_no_answer)
 {
     (void)state;
     struct traffic_fit fit = {0};
@@ -159,7 +159,7 @@ static void too_little_is_no_answer(void **state)
     assert_true(near(fitted(&fit, TRAFFIC_FIT_MIN_MINUTES + 1), 80e-9, 0.005));
 }
 
-static void traffic_that_hardly_varied_is_no_answer(void **state)
+TEST(traffic_that_hardly_varied_is_no_answer)
 {
     (void)state;
     struct traffic_fit fit = {0};
@@ -170,7 +170,7 @@ static void traffic_that_hardly_varied_is_no_answer(void **state)
     assert_true(isnan(fitted(&fit, 60)));
 }
 
-static void two_crowds_far_from_zero_are_no_line_to_zero(void **state)
+TEST(two_crowds_far_from_zero_are_no_line_to_zero)
 {
     (void)state;
     struct traffic_fit fit = {0};
@@ -181,7 +181,7 @@ static void two_crowds_far_from_zero_are_no_line_to_zero(void **state)
 }
 
 /* One neighbour begins, and something else with it: what both did is in the difference. */
-static void a_step_of_one_neighbour_is_no_line(void **state)
+TEST(a_step_of_one_neighbour_is_no_line)
 {
     (void)state;
     struct traffic_fit fit = {0};
@@ -193,7 +193,7 @@ static void a_step_of_one_neighbour_is_no_line(void **state)
     assert_true(isnan(fitted(&fit, 60)));
 }
 
-static void the_calmest_tenth_of_minutes(void **state)
+TEST(the_calmest_tenth_of_minutes)
 {
     (void)state;
     struct traffic_fit fit = {0};
@@ -203,7 +203,7 @@ static void the_calmest_tenth_of_minutes(void **state)
     assert_true(near(traffic_fit_calmest_seconds(&fit, (uint64_t)60 * 60 * SECOND), 83e-9, 0.01));
 }
 
-static void noise_without_a_line_is_no_answer(void **state)
+TEST(noise_without_a_line_is_no_answer)
 {
     (void)state;
     struct traffic_fit fit = {0};
@@ -212,7 +212,7 @@ static void noise_without_a_line_is_no_answer(void **state)
     assert_true(isnan(fitted(&fit, 60)));
 }
 
-static void latency_that_falls_with_traffic_is_no_answer(void **state)
+TEST(latency_that_falls_with_traffic_is_no_answer)
 {
     (void)state;
     struct traffic_fit fit = {0};
@@ -221,7 +221,7 @@ static void latency_that_falls_with_traffic_is_no_answer(void **state)
     assert_true(isnan(fitted(&fit, 60)));
 }
 
-static void a_curve_is_no_line(void **state)
+TEST(a_curve_is_no_line)
 {
     (void)state;
     struct traffic_fit fit = {0};
@@ -230,7 +230,7 @@ static void a_curve_is_no_line(void **state)
     assert_true(isnan(fitted(&fit, 60)));
 }
 
-static void outliers_do_not_move_it(void **state)
+TEST(outliers_do_not_move_it)
 {
     (void)state;
     struct traffic_fit fit = {0};
@@ -239,7 +239,7 @@ static void outliers_do_not_move_it(void **state)
     assert_true(near(fitted(&fit, 100), 80e-9, 0.01));
 }
 
-static void minutes_long_ago_are_gone(void **state)
+TEST(minutes_long_ago_are_gone)
 {
     (void)state;
     struct traffic_fit fit = {0};
@@ -285,7 +285,7 @@ static void assert_basis(const struct node *node, double machine, enum basis wan
     assert_true(near(seconds, latency, 0.03));
 }
 
-static void nothing_is_known_at_first(void **state)
+TEST(nothing_is_known_at_first)
 {
     (void)state;
     struct node node = {0};
@@ -297,7 +297,7 @@ static void nothing_is_known_at_first(void **state)
     assert_false(normal_find(&node.normal, NAN, NAN, &basis, &seconds));
 }
 
-static void usual_after_ten_busy_minutes(void **state)
+TEST(usual_after_ten_busy_minutes)
 {
     (void)state;
     struct node node = {0};
@@ -307,7 +307,7 @@ static void usual_after_ten_busy_minutes(void **state)
 }
 
 /* The percentile of windows that are off by 15 % would be an eighth below what is usual. */
-static void noise_does_not_lower_what_is_usual(void **state)
+TEST(noise_does_not_lower_what_is_usual)
 {
     (void)state;
     struct node node = {0};
@@ -316,7 +316,7 @@ static void noise_does_not_lower_what_is_usual(void **state)
     assert_basis(&node, NAN, BASIS_USUAL, 99e-9);
 }
 
-static void an_incident_does_not_become_usual(void **state)
+TEST(an_incident_does_not_become_usual)
 {
     (void)state;
     struct node node = {0};
@@ -325,7 +325,7 @@ static void an_incident_does_not_become_usual(void **state)
     assert_basis(&node, NAN, BASIS_USUAL, 100e-9);
 }
 
-static void calm_windows_win(void **state)
+TEST(calm_windows_win)
 {
     (void)state;
     struct node node = {0};
@@ -337,7 +337,7 @@ static void calm_windows_win(void **state)
 }
 
 /* It went to another socket, whose neighbours are calm, and its memory did not. */
-static void calm_neighbours_make_nobody_slower(void **state)
+TEST(calm_neighbours_make_nobody_slower)
 {
     (void)state;
     struct node node = {0};
@@ -352,7 +352,7 @@ static void calm_neighbours_make_nobody_slower(void **state)
     assert_basis(&node, NAN, BASIS_CALM, 160e-9);
 }
 
-static void extrapolated_beats_usual(void **state)
+TEST(extrapolated_beats_usual)
 {
     (void)state;
     struct node node = {0};
@@ -369,7 +369,7 @@ static bool is_extrapolated(const struct node *node)
 }
 
 /* Latency bends: the line through what was seen ends below what memory takes when it is idle. */
-static void never_below_what_was_seen(void **state)
+TEST(never_below_what_was_seen)
 {
     (void)state;
     struct node node = {0};
@@ -384,7 +384,7 @@ static void never_below_what_was_seen(void **state)
 }
 
 /* Nor than what the probe sees, if the container does not usually see less. */
-static void never_below_the_probe(void **state)
+TEST(never_below_the_probe)
 {
     (void)state;
     struct node node = {0};
@@ -406,7 +406,7 @@ static void never_below_the_probe(void **state)
     }
 }
 
-static void ten_minutes_have_to_agree(void **state)
+TEST(ten_minutes_have_to_agree)
 {
     (void)state;
     struct node node = {0};
@@ -421,7 +421,7 @@ static void ten_minutes_have_to_agree(void **state)
 }
 
 /* What is normal does not change while it waits; but whoever waits always may learn in the end. */
-static void an_incident_is_judged_by_what_was_normal(void **state)
+TEST(an_incident_is_judged_by_what_was_normal)
 {
     (void)state;
     struct node node = {0};
@@ -439,7 +439,7 @@ static void an_incident_is_judged_by_what_was_normal(void **state)
 }
 
 /* Reads and lines are not one measure: after a change, nothing is extrapolated from before. */
-static void another_measure_begins_a_new_fit(void **state)
+TEST(another_measure_begins_a_new_fit)
 {
     (void)state;
     struct node node = {0};
@@ -456,48 +456,11 @@ static void another_measure_begins_a_new_fit(void **state)
     assert_basis(&node, NAN, BASIS_EXTRAPOLATED, 81e-9);
 }
 
-static void busy_is_reads_and_cpu(void **state)
+TEST(busy_is_reads_and_cpu)
 {
     (void)state;
     assert_true(window_is_busy(1000, 0.1, 1));
     assert_false(window_is_busy(999, 0.1, 1));
     assert_false(window_is_busy(1000, 0.099, 1));
     assert_false(window_is_busy(1000, 0.1, 2));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(percentile_of_known_latencies),
-        cmocka_unit_test(the_day_forgets),
-        cmocka_unit_test(no_latency_is_remembered_that_is_none),
-        cmocka_unit_test(a_line_is_found),
-        cmocka_unit_test(a_rate_that_follows_the_latency_explains_nothing),
-        cmocka_unit_test(no_influence_is_an_answer),
-        cmocka_unit_test(of_a_share_the_error_is_that_of_what_is_divided),
-        cmocka_unit_test(too_little_is_no_answer),
-        cmocka_unit_test(traffic_that_hardly_varied_is_no_answer),
-        cmocka_unit_test(two_crowds_far_from_zero_are_no_line_to_zero),
-        cmocka_unit_test(a_step_of_one_neighbour_is_no_line),
-        cmocka_unit_test(the_calmest_tenth_of_minutes),
-        cmocka_unit_test(noise_without_a_line_is_no_answer),
-        cmocka_unit_test(latency_that_falls_with_traffic_is_no_answer),
-        cmocka_unit_test(a_curve_is_no_line),
-        cmocka_unit_test(outliers_do_not_move_it),
-        cmocka_unit_test(minutes_long_ago_are_gone),
-        cmocka_unit_test(nothing_is_known_at_first),
-        cmocka_unit_test(usual_after_ten_busy_minutes),
-        cmocka_unit_test(noise_does_not_lower_what_is_usual),
-        cmocka_unit_test(an_incident_does_not_become_usual),
-        cmocka_unit_test(calm_windows_win),
-        cmocka_unit_test(calm_neighbours_make_nobody_slower),
-        cmocka_unit_test(extrapolated_beats_usual),
-        cmocka_unit_test(never_below_what_was_seen),
-        cmocka_unit_test(never_below_the_probe),
-        cmocka_unit_test(ten_minutes_have_to_agree),
-        cmocka_unit_test(an_incident_is_judged_by_what_was_normal),
-        cmocka_unit_test(another_measure_begins_a_new_fit),
-        cmocka_unit_test(busy_is_reads_and_cpu),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

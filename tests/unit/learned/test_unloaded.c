@@ -13,7 +13,7 @@ static void learn(struct unloaded *u, bool calm, uint64_t accesses, uint64_t mis
     unloaded_learn(u, &window);
 }
 
-static void sums_over_calm_windows(void **state)
+TEST(sums_over_calm_windows)
 {
     (void)state;
     struct unloaded u = {0};
@@ -33,7 +33,7 @@ static void sums_over_calm_windows(void **state)
     assert_int_equal(u.calm_windows, 10);
 }
 
-static void the_ratio_may_be_known_and_the_latency_not(void **state)
+TEST(the_ratio_may_be_known_and_the_latency_not)
 {
     (void)state;
     struct unloaded u = {0};
@@ -43,7 +43,7 @@ static void the_ratio_may_be_known_and_the_latency_not(void **state)
     assert_true(isnan(unloaded_latency_seconds(&u)));
 }
 
-static void idle_calm_windows_are_calm_but_teach_nothing(void **state)
+TEST(idle_calm_windows_are_calm_but_teach_nothing)
 {
     (void)state;
     struct unloaded u = {0};
@@ -54,7 +54,7 @@ static void idle_calm_windows_are_calm_but_teach_nothing(void **state)
     assert_true(isnan(unloaded_miss_ratio(&u)));
 }
 
-static void never_calm_needs_windows_enough_to_tell(void **state)
+TEST(never_calm_needs_windows_enough_to_tell)
 {
     (void)state;
     struct unloaded u = {0};
@@ -66,7 +66,7 @@ static void never_calm_needs_windows_enough_to_tell(void **state)
 }
 
 /* What was extrapolated from reads is nothing to go on once lines are measured. */
-static void another_measure_begins_new_fits(void **state)
+TEST(another_measure_begins_new_fits)
 {
     (void)state;
     static struct unloaded u;
@@ -99,7 +99,7 @@ static void another_measure_begins_new_fits(void **state)
 }
 
 /* After two memories at another latency the old one weighs e^-2. */
-static void the_past_fades(void **state)
+TEST(the_past_fades)
 {
     (void)state;
     struct unloaded u = {0};
@@ -113,7 +113,7 @@ static void the_past_fades(void **state)
 }
 
 /* On another socket, far from its memory, its neighbours may be calm. */
-static void who_has_moved_does_not_learn_that_as_alone(void **state)
+TEST(who_has_moved_does_not_learn_that_as_alone)
 {
     (void)state;
     struct unloaded u = {0};
@@ -132,18 +132,4 @@ static void who_has_moved_does_not_learn_that_as_alone(void **state)
     }
     assert_true(isnan(unloaded_latency_seconds(&u)));
     assert_int_equal(u.calm_windows, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_over_calm_windows),
-        cmocka_unit_test(who_has_moved_does_not_learn_that_as_alone),
-        cmocka_unit_test(the_ratio_may_be_known_and_the_latency_not),
-        cmocka_unit_test(idle_calm_windows_are_calm_but_teach_nothing),
-        cmocka_unit_test(never_calm_needs_windows_enough_to_tell),
-        cmocka_unit_test(another_measure_begins_new_fits),
-        cmocka_unit_test(the_past_fades),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,9 @@
  * and what is not known; then the verdict of five windows.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "collectors/formulas/lost_time.h"
+#include "tests/unit/support/unit.h"
 
 static const struct lost_limits limits = {0.05, 0.10, 0.05, 0.05, 0.10};
 
@@ -32,7 +27,7 @@ static void assert_split(const struct lost_window *window, const double expected
 }
 
 /* LOST_TIME.md's table, measured on two busy CPUs, Linux 6.18. */
-static void as_measured(void **state)
+TEST(as_measured)
 {
     static const struct {
         double cpus, throttled, some, full;
@@ -45,7 +40,6 @@ static void as_measured(void **state)
         {0.92, 0, 1.00, 0.07, 0, 0, 1.00}, /* three tasks of its own on one CPU */
         {0.49, 0, 0.51, 0.51, 0, 0.51, 0}, /* quota 0.5, never reached, and a neighbour */
     };
-    (void)state;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         struct lost_window window = calm();
         window.cpus = table[i].cpus;
@@ -61,11 +55,10 @@ static void as_measured(void **state)
 
 /* A limit that is reached now and then, beside a neighbour: 0.8 x 0.25 and the rest. Less than half
  * of the wait, it is not the verdict, but it costs all the same. */
-static void two_causes_share_the_wait(void **state)
+TEST(two_causes_share_the_wait)
 {
     struct lost_window window = calm();
     struct lost_split split;
-    (void)state;
     window.throttled = 0.25;
     window.cpu_some = window.cpu_full = 0.8;
     lost_split_make(&window, &limits, &split);
@@ -78,11 +71,10 @@ static void two_causes_share_the_wait(void **state)
     assert_true(split.holds[LOSS_OWN_QUOTA]);
 }
 
-static void below_a_threshold_nothing_is_lost(void **state)
+TEST(below_a_threshold_nothing_is_lost)
 {
     static const double nothing[LOSSES] = {0};
     struct lost_window window = calm();
-    (void)state;
     window.throttled = 0.049;
     window.cpu_some = window.cpu_full = 0.099;
     window.steal = window.memory_some = 0.049;
@@ -93,12 +85,11 @@ static void below_a_threshold_nothing_is_lost(void **state)
 
 /* Eight tasks on two CPUs of which others take more than their share: some task nearly always runs,
  * and yet it is not itself that it waits for. */
-static void many_tasks_that_are_kept_from_their_share(void **state)
+TEST(many_tasks_that_are_kept_from_their_share)
 {
     struct lost_window window = calm();
     const double by_others[LOSSES] = {[LOSS_CPU_NEIGHBOUR] = 1},
                  by_itself[LOSSES] = {[LOSS_ITSELF] = 1};
-    (void)state;
     window.cpus = 0.7;
     window.cpu_some = 1;
     window.cpu_full = 0.1;
@@ -115,14 +106,13 @@ static void many_tasks_that_are_kept_from_their_share(void **state)
 }
 
 /* A tenth of the CPU's time is stolen: what ran 0.45 CPU seconds took 0.5. */
-static void the_hypervisor(void **state)
+TEST(the_hypervisor)
 {
     struct lost_window window = calm();
     struct lost_split split;
     const double stolen[LOSSES] = {[LOSS_HYPERVISOR] = 0.05},
                  own[LOSSES] = {[LOSS_HYPERVISOR] = 0.05, [LOSS_ITSELF] = 0.3},
                  nothing[LOSSES] = {0};
-    (void)state;
     window.cpus = 0.45;
     window.steal = 0.1;
     window.cpu_some = window.cpu_full = 0.3;
@@ -142,13 +132,12 @@ static void the_hypervisor(void **state)
 
 /* The machine's pressure has the container's in it: what tells its limit from the machine's memory
  * is whose limit was reached, and whether the machine looked for free pages. */
-static void full_memory(void **state)
+TEST(full_memory)
 {
     struct lost_window window = calm();
     struct lost_split split;
     const double limit[LOSSES] = {[LOSS_OWN_MEMORY_LIMIT] = 0.3},
                  machine[LOSSES] = {[LOSS_MEMORY_FULL] = 0.3}, nothing[LOSSES] = {0};
-    (void)state;
     window.memory_some = window.node_memory_some = 0.3;
     window.limit_events = 50;
     window.disk_some = 0.3; /* it reads again what it lost */
@@ -170,12 +159,11 @@ static void full_memory(void **state)
 }
 
 /* Pages of mapped files: what waits is said to wait for disks. */
-static void a_limit_that_shows_as_disks(void **state)
+TEST(a_limit_that_shows_as_disks)
 {
     struct lost_window window = calm();
     const double limit[LOSSES] = {[LOSS_OWN_MEMORY_LIMIT] = 0.5},
                  disk[LOSSES] = {[LOSS_DISK] = 0.5};
-    (void)state;
     window.disk_some = 0.5;
     window.memory_some = 0.01;
     window.limit_events = 1000;
@@ -188,12 +176,11 @@ static void a_limit_that_shows_as_disks(void **state)
     assert_split(&window, disk);
 }
 
-static void disks_and_slow_reads(void **state)
+TEST(disks_and_slow_reads)
 {
     struct lost_window window = calm();
     const double disk[LOSSES] = {[LOSS_DISK] = 0.2},
                  both[LOSSES] = {[LOSS_DISK] = 0.2, [LOSS_MEMORY_SLOW] = 1.5};
-    (void)state;
     window.disk_some = 0.2;
     assert_split(&window, disk);
     window.slow_reads = 1.5;
@@ -202,11 +189,10 @@ static void disks_and_slow_reads(void **state)
 
 /* Without pressure the limit is still told by its periods, though not what it costs; of the rest
  * nothing may be said, not even that it is nothing. */
-static void what_is_not_known(void **state)
+TEST(what_is_not_known)
 {
     struct lost_window window = calm();
     struct lost_split split;
-    (void)state;
     window.cpu_some = window.cpu_full = window.memory_some = window.disk_some = NAN;
     window.throttled = 1;
     lost_split_make(&window, &limits, &split);
@@ -242,11 +228,10 @@ static enum loss verdict(const struct lost_history *history, bool *known)
     return out.cause;
 }
 
-static void three_of_five(void **state)
+TEST(three_of_five)
 {
     struct lost_history history = {0};
     bool known;
-    (void)state;
     assert_int_equal(verdict(&history, &known), LOSSES);
     assert_false(known);
     add(&history, LOSS_OWN_QUOTA, 0.5);
@@ -264,12 +249,11 @@ static void three_of_five(void **state)
 }
 
 /* The one that costs most; of two that cost the same, the first in the list. */
-static void the_costliest(void **state)
+TEST(the_costliest)
 {
     struct lost_history history = {0};
     struct lost_split split = {.waits_are_known = true};
     bool known;
-    (void)state;
     split.holds[LOSS_CPU_NEIGHBOUR] = split.holds[LOSS_MEMORY_SLOW] = true;
     split.per_second[LOSS_CPU_NEIGHBOUR] = split.per_second[LOSS_MEMORY_SLOW] = 0.2;
     for (int i = 0; i < 3; i++)
@@ -288,12 +272,11 @@ static void the_costliest(void **state)
 
 /* Two tasks beside a neighbour of the same weight: waits that are counted are its seconds, and its
  * share of time what is weighed. */
-static void delays_are_seconds(void **state)
+TEST(delays_are_seconds)
 {
     struct lost_window window = {
         .cpus = 0.66, .entitled_cpus = 0.5, .cpu_some = 1, .cpu_full = 1, .run_delay = 4.0 / 3};
     struct lost_split split;
-    (void)state;
     lost_split_make(&window, &limits, &split);
     assert_true(split.holds[LOSS_CPU_NEIGHBOUR]);
     assert_true(fabs(split.neighbour_delay - 4.0 / 3) < 1e-12);
@@ -311,13 +294,12 @@ static void delays_are_seconds(void **state)
     assert_true(split.neighbour_delay == 0);
 }
 
-static void nothing_is_said_only_where_all_is_known(void **state)
+TEST(nothing_is_said_only_where_all_is_known)
 {
     struct lost_history history = {0};
     struct lost_split unknown = {.waits_are_known = false};
     struct lost_split unexplained = {.waits_are_known = true, .unexplained = true};
     bool known;
-    (void)state;
     for (int i = 0; i < LOST_WINDOWS; i++)
         lost_history_add(&history, &unknown);
     assert_int_equal(verdict(&history, &known), LOSSES);
@@ -326,24 +308,4 @@ static void nothing_is_said_only_where_all_is_known(void **state)
         lost_history_add(&history, &unexplained);
     (void)verdict(&history, &known);
     assert_false(known);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_measured),
-        cmocka_unit_test(two_causes_share_the_wait),
-        cmocka_unit_test(below_a_threshold_nothing_is_lost),
-        cmocka_unit_test(many_tasks_that_are_kept_from_their_share),
-        cmocka_unit_test(the_hypervisor),
-        cmocka_unit_test(full_memory),
-        cmocka_unit_test(a_limit_that_shows_as_disks),
-        cmocka_unit_test(disks_and_slow_reads),
-        cmocka_unit_test(what_is_not_known),
-        cmocka_unit_test(three_of_five),
-        cmocka_unit_test(the_costliest),
-        cmocka_unit_test(delays_are_seconds),
-        cmocka_unit_test(nothing_is_said_only_where_all_is_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

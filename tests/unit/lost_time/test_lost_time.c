@@ -2,23 +2,14 @@
  * lost_time: seconds by cause and by who takes; containers that come, get names, are called in and
  * end; what is exposed where reads are not counted; what people are shown.
  */
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "collectors/lost_time/takers.h"
 #include "collectors/table.h"
 #include "exporter/live/blame.h"
 #include "tests/unit/support/collector_rig.h"
 #include "tests/unit/support/malloc_count.h"
+#include "tests/unit/support/unit.h"
 
 #define LOST "interference_container_lost_seconds"
 #define TAKEN "interference_container_cpu_taken_seconds"
@@ -120,7 +111,7 @@ static void live_for(struct rig *rig, int seconds, double cpus, double throttled
     }
 }
 
-static void its_own_limit(void **state)
+TEST_WITH(its_own_limit, setup, teardown)
 {
     struct rig *rig = *state;
     struct live_view view;
@@ -139,7 +130,7 @@ static void its_own_limit(void **state)
 
 /* The hog uses 1.5 CPUs of 1, another 0.6 of 0.5; the victim waits half of the time. A third one
  * takes as much on CPUs that are not the victim's. */
-static void who_takes(void **state)
+TEST_WITH(who_takes, setup, teardown)
 {
     struct rig *rig = *state;
     struct live_view view;
@@ -170,13 +161,12 @@ static void who_takes(void **state)
 }
 
 /* As many as may be monitored: what a victim lost is charged whole, and the most come first. */
-static void four_thousand_take(void **state)
+TEST(four_thousand_take)
 {
     enum { ALL = 4096 };
     struct lost_takers takers = {calloc(ALL, sizeof *takers.at), ALL};
     struct lost_share most[3];
     double sum = 0;
-    (void)state;
     assert_non_null(takers.at);
     for (size_t i = 0; i < ALL; i++)
         takers.at[i] = (struct lost_taker){
@@ -192,10 +182,9 @@ static void four_thousand_take(void **state)
 
 static struct lost_pairs pairs;
 
-static void pairs_add_up(void **state)
+TEST(pairs_add_up)
 {
     struct lost_share most[2];
-    (void)state;
     lost_pairs_clear(&pairs);
     lost_pairs_add(&pairs, 1, 2, 0.1);
     lost_pairs_add(&pairs, 1, 3, 0.1);
@@ -215,9 +204,8 @@ static void pairs_add_up(void **state)
 }
 
 /* What does not fit is left out, and nobody gets what is another's. */
-static void too_many_pairs(void **state)
+TEST(too_many_pairs)
 {
-    (void)state;
     lost_pairs_clear(&pairs);
     for (uint32_t i = 0; i < 4 * LOST_PAIRS; i++)
         lost_pairs_add(&pairs, i % 64, i / 64, 1);
@@ -251,7 +239,7 @@ static void take(struct rig *rig, const struct container *from, const struct con
 /* The victim's tasks wait twice as long as some of them do, a quarter of it for its own limit: the
  * rest is what it lost, and that is whose who were seen to have its CPUs. By CPU time it would be
  * the hog's alone, who takes most beyond its share. What it is told to wait is a share of time. */
-static void who_was_seen(void **state)
+TEST_WITH(who_was_seen, setup_delays, teardown)
 {
     struct rig *rig = *state;
     struct live_view view;
@@ -297,7 +285,7 @@ static void who_was_seen(void **state)
 
 /* What was seen is a small part of what it waited, or of one that has ended: by CPU time then;
  * and a delay that was not read is what pressure says. */
-static void too_little_was_seen(void **state)
+TEST_WITH(too_little_was_seen, setup_delays, teardown)
 {
     struct rig *rig = *state;
     struct container *hog = rig_container(rig, "hog"), *other = rig_container(rig, "other");
@@ -324,7 +312,7 @@ static void too_little_was_seen(void **state)
 }
 
 /* Below every threshold nothing is counted, and it has no series. */
-static void nothing_has_no_series(void **state)
+TEST_WITH(nothing_has_no_series, setup, teardown)
 {
     struct rig *rig = *state;
     struct live_view view;
@@ -339,7 +327,7 @@ static void nothing_has_no_series(void **state)
 }
 
 /* What was lost before it had a name is under its name then; a rename takes the numbers along. */
-static void names_and_ends(void **state)
+TEST_WITH(names_and_ends, setup, teardown)
 {
     struct rig *rig = *state;
     struct container *a = rig_unnamed(rig, "a");
@@ -364,7 +352,7 @@ static void names_and_ends(void **state)
 }
 
 /* Called in: read again when descriptors are back; a fallen total and an error cost a window. */
-static void readings_that_fail(void **state)
+TEST_WITH(readings_that_fail, setup, teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -391,7 +379,7 @@ static void readings_that_fail(void **state)
 }
 
 /* Its reads are not counted: what it used while memory was slow is told, not what it lost. */
-static void exposed(void **state)
+TEST_WITH(exposed, setup, teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -406,7 +394,7 @@ static void exposed(void **state)
 }
 
 /* Where they are counted: 1e6 reads a second that take 100 ns more than 150 are 0.1 s. */
-static void slow_reads(void **state)
+TEST_WITH(slow_reads, setup, teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -436,7 +424,7 @@ static void slow_reads(void **state)
 }
 
 /* Every other window: it waits in between as well, while the node is short of memory, too. */
-static void a_limit_that_is_reached_in_bursts(void **state)
+TEST_WITH(a_limit_that_is_reached_in_bursts, setup, teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -453,7 +441,7 @@ static void a_limit_that_is_reached_in_bursts(void **state)
     assert_int_equal(rig_series(rig, "cause=\"memory_full\""), 0);
 }
 
-static void without_pressure(void **state)
+TEST_WITH(without_pressure, NULL, teardown)
 {
     struct rig *rig = start_rig("PSI is off", UINT32_C(1) << GROUP_DELAYS);
     struct live_view view;
@@ -470,7 +458,7 @@ static void without_pressure(void **state)
     live_view_release(&view);
 }
 
-static void a_steady_tick_allocates_nothing(void **state)
+TEST_WITH(a_steady_tick_allocates_nothing, setup, teardown)
 {
     struct rig *rig = *state;
     if (!malloc_count_works())
@@ -486,26 +474,4 @@ static void a_steady_tick_allocates_nothing(void **state)
         assert_int_equal(lost_time_collector.collect(rig->collector, &rig->tick), 0);
         assert_int_equal(malloc_count() - before, 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(its_own_limit, setup, teardown),
-        cmocka_unit_test_setup_teardown(who_takes, setup, teardown),
-        cmocka_unit_test(four_thousand_take),
-        cmocka_unit_test(pairs_add_up),
-        cmocka_unit_test(too_many_pairs),
-        cmocka_unit_test_setup_teardown(who_was_seen, setup_delays, teardown),
-        cmocka_unit_test_setup_teardown(too_little_was_seen, setup_delays, teardown),
-        cmocka_unit_test_setup_teardown(nothing_has_no_series, setup, teardown),
-        cmocka_unit_test_setup_teardown(names_and_ends, setup, teardown),
-        cmocka_unit_test_setup_teardown(readings_that_fail, setup, teardown),
-        cmocka_unit_test_setup_teardown(exposed, setup, teardown),
-        cmocka_unit_test_setup_teardown(slow_reads, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_limit_that_is_reached_in_bursts, setup, teardown),
-        cmocka_unit_test_setup_teardown(without_pressure, NULL, teardown),
-        cmocka_unit_test_setup_teardown(a_steady_tick_allocates_nothing, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

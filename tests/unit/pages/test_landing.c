@@ -2,18 +2,11 @@
  */
 #include <jansson.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "collectors/contract/container_labels.h"
 #include "exporter/pages/pages.h"
 #include "exporter/service/loop.h"
+#include "tests/unit/support/unit.h"
 
 static const uint64_t second_ns = 1000000000u;
 
@@ -184,7 +177,7 @@ static void assert_order(const struct fixture *f, const char *const *words, size
     }
 }
 
-static void the_page_says_it_in_words(void **state)
+TEST_WITH(the_page_says_it_in_words, setup, teardown)
 {
     struct fixture *f = *state;
     assert_int_equal(get(f, "/"), 200);
@@ -207,7 +200,7 @@ static void the_page_says_it_in_words(void **state)
     assert_order(f, words, sizeof words / sizeof *words);
 }
 
-static void a_name_is_never_more_than_text(void **state)
+TEST_WITH(a_name_is_never_more_than_text, setup, teardown)
 {
     struct fixture *f = *state;
     assert_int_equal(get(f, "/"), 200);
@@ -222,7 +215,7 @@ static void a_name_is_never_more_than_text(void **state)
 }
 
 /* No line for a shell has a name in it that Kubernetes would not allow. */
-static void a_command_has_only_plain_names(void **state)
+TEST_WITH(a_command_has_only_plain_names, setup, teardown)
 {
     struct fixture *f = *state;
     static const char *const odd[] = {"a b", "$(x)", "-A", "a;b", "a'b", "Ab", ""};
@@ -256,7 +249,7 @@ static void suspect(struct fixture *f, enum live_suspicion second, enum live_sus
 }
 
 /* Any of them may be innocent: no command is printed for them. */
-static void of_a_group_it_is_not_known_which(void **state)
+TEST_WITH(of_a_group_it_is_not_known_which, setup, teardown)
 {
     struct fixture *f = *state;
     suspect(f, LIVE_UNSUSPECTED, LIVE_IN_GROUP);
@@ -272,7 +265,7 @@ static void of_a_group_it_is_not_known_which(void **state)
     assert_null(find(f, "which makes memory slow for the others"));
 }
 
-static void for_a_suspect_there_is_no_command(void **state)
+TEST_WITH(for_a_suspect_there_is_no_command, setup, teardown)
 {
     struct fixture *f = *state;
     suspect(f, LIVE_UNSUSPECTED, LIVE_SUSPECTED);
@@ -284,7 +277,7 @@ static void for_a_suspect_there_is_no_command(void **state)
     assert_null(find(f, "which makes memory slow for the others"));
 }
 
-static void who_waits_may_make_others_wait(void **state)
+TEST_WITH(who_waits_may_make_others_wait, setup, teardown)
 {
     struct fixture *f = *state;
     suspect(f, LIVE_NAMED, LIVE_UNSUSPECTED);
@@ -297,7 +290,7 @@ static void who_waits_may_make_others_wait(void **state)
     assert_non_null(find(f, ">WAITS<"));
 }
 
-static void who_is_slowed_down_is_not_ok(void **state)
+TEST_WITH(who_is_slowed_down_is_not_ok, setup, teardown)
 {
     struct fixture *f = *state;
     f->next = 0;
@@ -320,7 +313,7 @@ static void look_at_host(struct fixture *f, const struct live_host *host)
     assert_int_equal(get(f, "/"), 200);
 }
 
-static void what_else_the_host_suffers_from(void **state)
+TEST_WITH(what_else_the_host_suffers_from, setup, teardown)
 {
     struct fixture *f = *state;
     static const char nobody_looks[] = "<section id=\"host\" class=\"live\"></section>";
@@ -346,7 +339,7 @@ static void what_else_the_host_suffers_from(void **state)
     assert_non_null(find(f, nobody_looks));
 }
 
-static void reads_of_the_last_level_cache_where_they_are_counted(void **state)
+TEST_WITH(reads_of_the_last_level_cache_where_they_are_counted, setup, teardown)
 {
     struct fixture *f = *state;
     assert_int_equal(get(f, "/"), 200);
@@ -361,7 +354,7 @@ static void reads_of_the_last_level_cache_where_they_are_counted(void **state)
 }
 
 /* On a machine with one socket, nobody says. */
-static void sockets_where_there_are_several(void **state)
+TEST_WITH(sockets_where_there_are_several, setup, teardown)
 {
     struct fixture *f = *state;
     assert_int_equal(get(f, "/"), 200);
@@ -394,7 +387,7 @@ static void sockets_where_there_are_several(void **state)
 }
 
 /* A column of its own, only where somebody predicts it. */
-static void what_other_memory_would_cost(void **state)
+TEST_WITH(what_other_memory_would_cost, setup, teardown)
 {
     struct fixture *f = *state;
     const struct live_elsewhere near = {.8, .9, .95}, far = {1.16, 1.08, 1.1};
@@ -412,7 +405,7 @@ static void what_other_memory_would_cost(void **state)
                             "(1.08–1.10)</td>"));
 }
 
-static void it_can_be_sorted_and_filtered_without_a_script(void **state)
+TEST_WITH(it_can_be_sorted_and_filtered_without_a_script, setup, teardown)
 {
     struct fixture *f = *state;
     f->arguments[0][0] = "sort";
@@ -430,7 +423,7 @@ static void it_can_be_sorted_and_filtered_without_a_script(void **state)
 }
 
 /* What /metrics shows, and no more. */
-static void from_elsewhere_less_is_seen(void **state)
+TEST_WITH(from_elsewhere_less_is_seen, setup, teardown)
 {
     struct fixture *f = *state;
     f->remote = true;
@@ -448,7 +441,7 @@ static void from_elsewhere_less_is_seen(void **state)
 }
 
 /* What a tenant may have is his own affair; that he reaches it, /metrics says. */
-static void from_elsewhere_no_limits_are_seen(void **state)
+TEST_WITH(from_elsewhere_no_limits_are_seen, setup, teardown)
 {
     struct fixture *f = *state;
     const struct live_lost lost = {.told = true,
@@ -472,7 +465,7 @@ static void from_elsewhere_no_limits_are_seen(void **state)
     }
 }
 
-static void before_the_first_tick_nothing_is_known(void **state)
+TEST_WITH(before_the_first_tick_nothing_is_known, setup, teardown)
 {
     struct fixture *f = *state;
     struct live *empty;
@@ -496,7 +489,7 @@ static void before_the_first_tick_nothing_is_known(void **state)
     f->pages = pages;
 }
 
-static void its_script_and_style_are_its_own(void **state)
+TEST_WITH(its_script_and_style_are_its_own, setup, teardown)
 {
     struct fixture *f = *state;
     assert_int_equal(get(f, "/live.js"), 200);
@@ -530,7 +523,7 @@ static const char *name_of(json_t *root, size_t i)
         json_object_get(json_array_get(json_object_get(root, "containers"), i), "container"));
 }
 
-static void the_document_has_who_is_in_trouble_first(void **state)
+TEST_WITH(the_document_has_who_is_in_trouble_first, setup, teardown)
 {
     struct fixture *f = *state;
     json_t *root = document(f, NULL, NULL);
@@ -553,7 +546,7 @@ static void the_document_has_who_is_in_trouble_first(void **state)
     json_decref(root);
 }
 
-static void the_document_says_both_of_who_waits_and_is_named(void **state)
+TEST_WITH(the_document_says_both_of_who_waits_and_is_named, setup, teardown)
 {
     struct fixture *f = *state;
     suspect(f, LIVE_NAMED, LIVE_UNSUSPECTED);
@@ -565,7 +558,7 @@ static void the_document_says_both_of_who_waits_and_is_named(void **state)
 }
 
 /* What a label has and the live view clips is the same container. */
-static void a_long_name_is_found(void **state)
+TEST_WITH(a_long_name_is_found, setup, teardown)
 {
     struct fixture *f = *state;
     char longest[300];
@@ -593,7 +586,7 @@ static double tick_number(json_t *root, const char *name)
 }
 
 /* The live view is shown before what is published with it. */
-static void each_number_is_of_a_tick_that_is_told(void **state)
+TEST_WITH(each_number_is_of_a_tick_that_is_told, setup, teardown)
 {
     struct fixture *f = *state;
     f->status.tick.number = 2;
@@ -606,7 +599,7 @@ static void each_number_is_of_a_tick_that_is_told(void **state)
     json_decref(root);
 }
 
-static void the_document_comes_in_parts(void **state)
+TEST_WITH(the_document_comes_in_parts, setup, teardown)
 {
     struct fixture *f = *state;
     json_t *root = document(f, "limit", "1");
@@ -628,33 +621,4 @@ static void the_document_comes_in_parts(void **state)
         f->arguments[0][1] = wrong[i];
         assert_int_equal(get(f, "/api/v1/containers"), 400);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        T(the_page_says_it_in_words),
-        T(a_name_is_never_more_than_text),
-        T(a_command_has_only_plain_names),
-        T(what_else_the_host_suffers_from),
-        T(reads_of_the_last_level_cache_where_they_are_counted),
-        T(sockets_where_there_are_several),
-        T(what_other_memory_would_cost),
-        T(it_can_be_sorted_and_filtered_without_a_script),
-        T(from_elsewhere_less_is_seen),
-        T(from_elsewhere_no_limits_are_seen),
-        T(before_the_first_tick_nothing_is_known),
-        T(its_script_and_style_are_its_own),
-        T(the_document_has_who_is_in_trouble_first),
-        T(the_document_comes_in_parts),
-        T(of_a_group_it_is_not_known_which),
-        T(for_a_suspect_there_is_no_command),
-        T(who_waits_may_make_others_wait),
-        T(who_is_slowed_down_is_not_ok),
-        T(the_document_says_both_of_who_waits_and_is_named),
-        T(a_long_name_is_found),
-        T(each_number_is_of_a_tick_that_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,7 @@
 /* What the pages answer, without a server and without waiting. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/pages/pages.h"
 #include "exporter/service/loop.h"
+#include "tests/unit/support/unit.h"
 
 static const uint64_t second_ns = 1000000000u;
 
@@ -148,7 +139,7 @@ static void updated_before(struct fixture *f, uint64_t ns)
     pages_update(f->pages, &f->status, loop_now_ns() - ns);
 }
 
-static void healthy_until_the_last_tick_is_ten_intervals_old(void **state)
+TEST_WITH(healthy_until_the_last_tick_is_ten_intervals_old, setup, teardown)
 {
     struct fixture *f = *state;
     updated_before(f, 0);
@@ -162,7 +153,7 @@ static void healthy_until_the_last_tick_is_ten_intervals_old(void **state)
     assert_int_equal(get(f, "/-/healthy"), 200);
 }
 
-static void a_replay_that_ended_is_healthy(void **state)
+TEST_WITH(a_replay_that_ended_is_healthy, setup, teardown)
 {
     struct fixture *f = *state;
     f->status.replay_ended = true;
@@ -170,7 +161,7 @@ static void a_replay_that_ended_is_healthy(void **state)
     assert_int_equal(get(f, "/-/healthy"), 200);
 }
 
-static void ready_after_the_first_publication(void **state)
+TEST_WITH(ready_after_the_first_publication, setup, teardown)
 {
     struct fixture *f = *state;
     assert_int_equal(get(f, "/-/ready"), 503);
@@ -186,7 +177,7 @@ static bool response_says(const struct fixture *f, const char *words)
 }
 
 /* By what is published, not by the status, which may be of another tick. */
-static void the_document_says_of_which_tick_it_is(void **state)
+TEST_WITH(the_document_says_of_which_tick_it_is, setup, teardown)
 {
     struct fixture *f = *state;
     const struct tick tick = {
@@ -211,7 +202,7 @@ static bool landing_says(struct fixture *f, const char *words)
     return response_says(f, words);
 }
 
-static void a_replay_is_marked(void **state)
+TEST_WITH(a_replay_is_marked, setup, teardown)
 {
     struct fixture *f = *state;
     updated_before(f, 0);
@@ -228,7 +219,7 @@ static void a_replay_is_marked(void **state)
     assert_true(response_says(f, "\"replay_ended\": true"));
 }
 
-static void status_says_what_became_of_the_state(void **state)
+TEST_WITH(status_says_what_became_of_the_state, setup, teardown)
 {
     struct fixture *f = *state;
     updated_before(f, 0);
@@ -251,7 +242,7 @@ static void status_says_what_became_of_the_state(void **state)
 
 /* ---- pages of collectors ---- */
 
-static void a_collector_has_a_page_of_its_own(void **state)
+TEST_WITH(a_collector_has_a_page_of_its_own, setup, teardown)
 {
     struct fixture *f = *state;
     updated_before(f, 0);
@@ -268,7 +259,7 @@ static void a_collector_has_a_page_of_its_own(void **state)
 }
 
 /* However often it is asked for, it is made once for each update. */
-static void a_collectors_page_is_made_once(void **state)
+TEST_WITH(a_collectors_page_is_made_once, setup, teardown)
 {
     struct fixture *f = *state;
     updated_before(f, 0);
@@ -281,7 +272,7 @@ static void a_collectors_page_is_made_once(void **state)
     assert_true(response_says(f, "\"here\": 8"));
 }
 
-static void a_collector_may_say_something_on_the_landing_page(void **state)
+TEST_WITH(a_collector_may_say_something_on_the_landing_page, setup, teardown)
 {
     struct fixture *f = *state;
     updated_before(f, 0);
@@ -295,7 +286,7 @@ static void a_collector_may_say_something_on_the_landing_page(void **state)
     assert_false(landing_says(f, "&lt; 8"));
 }
 
-static void a_collector_that_does_not_run_has_its_page_all_the_same(void **state)
+TEST_WITH(a_collector_that_does_not_run_has_its_page_all_the_same, setup, teardown)
 {
     struct fixture *f = *state;
     updated_before(f, 0);
@@ -310,7 +301,7 @@ static const char *const of_tenants[] = {"/api/v1/containers", "/api/v1/newcomer
 static const char *const of_everybody[] = {"/metrics",   "/",        "/live.js",      "/live.css",
                                            "/-/healthy", "/-/ready", "/api/v1/status"};
 
-static void from_elsewhere_tenants_documents_are_closed(void **state)
+TEST_WITH(from_elsewhere_tenants_documents_are_closed, setup, teardown)
 {
     struct fixture *f = *state;
     assert_int_equal(store_publish(f->store, &f->status.tick), 0);
@@ -333,7 +324,7 @@ static void from_elsewhere_tenants_documents_are_closed(void **state)
     assert_true(landing_says(f, "href=\"/api/v1/containers?pretty\""));
 }
 
-static void where_asked_for_they_are_open(void **state)
+TEST_WITH(where_asked_for_they_are_open, setup_api, teardown)
 {
     struct fixture *f = *state;
     assert_int_equal(store_publish(f->store, &f->status.tick), 0);
@@ -342,24 +333,4 @@ static void where_asked_for_they_are_open(void **state)
     for (size_t i = 0; i < sizeof of_tenants / sizeof *of_tenants; i++)
         assert_int_equal(get(f, of_tenants[i]), 200);
     assert_true(landing_says(f, "href=\"/api/v1/containers?pretty\""));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        T(healthy_until_the_last_tick_is_ten_intervals_old),
-        T(a_replay_that_ended_is_healthy),
-        T(ready_after_the_first_publication),
-        T(the_document_says_of_which_tick_it_is),
-        T(a_replay_is_marked),
-        T(status_says_what_became_of_the_state),
-        T(a_collector_has_a_page_of_its_own),
-        T(a_collectors_page_is_made_once),
-        T(a_collector_may_say_something_on_the_landing_page),
-        T(a_collector_that_does_not_run_has_its_page_all_the_same),
-        T(from_elsewhere_tenants_documents_are_closed),
-        cmocka_unit_test_setup_teardown(where_asked_for_they_are_open, setup_api, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,6 @@
 /* What the pages showed at each tick is shown again, by its time. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/pages/reel.h"
+#include "tests/unit/support/unit.h"
 
 static const uint64_t second_ns = 1000000000;
 static const uint64_t begin = 1790000000;
@@ -126,7 +116,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void test_a_document_of_a_time(void **state)
+TEST_WITH(test_a_document_of_a_time, setup, teardown)
 {
     struct fixture *f = *state;
     static const struct {
@@ -150,7 +140,7 @@ static void test_a_document_of_a_time(void **state)
     assert_int_equal(ask(f, "/api/v1/containers", "99999999999999999999999"), 400);
 }
 
-static void test_the_page_begins_with_what_is_marked(void **state)
+TEST_WITH(test_the_page_begins_with_what_is_marked, setup, teardown)
 {
     struct fixture *f = *state;
     assert_int_equal(ask(f, "/", NULL), 200);
@@ -164,13 +154,12 @@ static void test_the_page_begins_with_what_is_marked(void **state)
     assert_non_null(strstr(f->text, "tick 5 &lt;!--reel--&gt;"));
 }
 
-static void test_a_report_needs_nothing_else(void **state)
+TEST(test_a_report_needs_nothing_else)
 {
     const struct reel_style style = {"p{}", 3};
     const struct http_route route = {.path = "/", .handle = whole_node};
     struct textbuf out = TEXTBUF_INIT;
     struct reel *reel;
-    (void)state;
     assert_int_equal(reel_new(&route, 1, NULL, NULL, &reel), 0);
     assert_int_equal(reel_report(reel, &style, &out), -ENODATA);
     assert_int_equal(reel_keep(reel, begin * second_ns, ""), 0);
@@ -186,14 +175,4 @@ static void test_a_report_needs_nothing_else(void **state)
                                      "</body></html>\n"));
     textbuf_release(&out);
     reel_free(reel);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_document_of_a_time, setup, teardown),
-        cmocka_unit_test(test_a_report_needs_nothing_else),
-        cmocka_unit_test_setup_teardown(test_the_page_begins_with_what_is_marked, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /* /api/v1/status: which program, which machine, what is known of it, and what was left out. */
 #include <jansson.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "exporter/pages/pages.h"
+#include "tests/unit/support/unit.h"
 
 static const uint64_t second_ns = 1000000000u;
 
@@ -133,7 +126,7 @@ static void expect_text(const struct fixture *f, const char *path, const char *t
     assert_string_equal(json_string_value(at(f, path)), text);
 }
 
-static void which_program_and_since_when(void **state)
+TEST_WITH(which_program_and_since_when, setup, teardown)
 {
     struct fixture *f = *state;
     look(f, 590 * second_ns);
@@ -148,7 +141,7 @@ static void which_program_and_since_when(void **state)
     expect_number(f, "uptime_seconds", 0);
 }
 
-static void the_machine_and_its_nodes(void **state)
+TEST_WITH(the_machine_and_its_nodes, setup, teardown)
 {
     struct fixture *f = *state;
     struct machine *m = &f->status.machine;
@@ -172,7 +165,7 @@ static void the_machine_and_its_nodes(void **state)
 }
 
 /* As of a recording, which has none of it. */
-static void what_is_not_known_is_null(void **state)
+TEST_WITH(what_is_not_known_is_null, setup, teardown)
 {
     struct fixture *f = *state;
     look(f, 590 * second_ns);
@@ -196,7 +189,7 @@ static void show(struct fixture *f)
     live_show(f->live, &f->status.tick, next, f);
 }
 
-static void the_latencies_of_memory(void **state)
+TEST_WITH(the_latencies_of_memory, setup, teardown)
 {
     struct fixture *f = *state;
     const struct tick *tick = &f->status.tick;
@@ -228,7 +221,7 @@ static void the_latencies_of_memory(void **state)
     assert_true(json_is_null(at(f, "memory_latencies.0.latency_seconds")));
 }
 
-static void collectors_since_when_and_what_they_discarded(void **state)
+TEST_WITH(collectors_since_when_and_what_they_discarded, setup, teardown)
 {
     struct fixture *f = *state;
     f->status.collectors[0].available = true;
@@ -248,7 +241,7 @@ static void collectors_since_when_and_what_they_discarded(void **state)
     expect_number(f, "collectors.1.open_failures.fd_limit", 2);
 }
 
-static void containers_with_a_normal_and_without(void **state)
+TEST_WITH(containers_with_a_normal_and_without, setup, teardown)
 {
     struct fixture *f = *state;
     const struct container *c = f->containers;
@@ -277,7 +270,7 @@ static void containers_with_a_normal_and_without(void **state)
         assert_int_equal(json_integer_value(json_object_get(unknown, rows[i].why)), rows[i].n);
 }
 
-static void what_was_left_out(void **state)
+TEST_WITH(what_was_left_out, setup, teardown)
 {
     struct fixture *f = *state;
     f->status.refused[REFUSED_PLACE] = 4;
@@ -290,19 +283,4 @@ static void what_was_left_out(void **state)
     expect_number(f, "left_out.log_lines_dropped.rate", 9);
     expect_number(f, "left_out.log_lines_dropped.blocked", 0);
     expect_number(f, "left_out.intervals_unread", 3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        T(which_program_and_since_when),
-        T(the_machine_and_its_nodes),
-        T(what_is_not_known_is_null),
-        T(the_latencies_of_memory),
-        T(collectors_since_when_and_what_they_discarded),
-        T(containers_with_a_normal_and_without),
-        T(what_was_left_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* What other memory would cost, against numbers worked by hand: FORMULAS.md section 5. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "collectors/formulas/placement.h"
+#include "tests/unit/support/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -30,9 +24,8 @@ static struct placement_reads serial_reads(struct placement_counts counts)
     return reads;
 }
 
-static void the_worked_serial_reads(void **state)
+TEST(the_worked_serial_reads)
 {
-    (void)state;
     struct placement_reads reads = serial_reads(worked);
     assert_near(reads.latency, 300, 1e-9);
     assert_near(reads.parallelism, 1.5, 1e-12);
@@ -49,9 +42,8 @@ static void the_worked_serial_reads(void **state)
     assert_near(reads.serial, 79113.9241, 5e-5);
 }
 
-static void every_read_of_a_chase_is_serial(void **state)
+TEST(every_read_of_a_chase_is_serial)
 {
-    (void)state;
     struct placement_counts chase = {1e6, 1.245e8, 1.245e8, 44, 1e9};
     assert_near(serial_reads(chase).serial, 1e6, 1e-6);
     /* Rounding of the two counters makes neither more serial reads than reads, nor an MLP < 1. */
@@ -61,9 +53,8 @@ static void every_read_of_a_chase_is_serial(void **state)
     assert_true(reads.serial == 1e6);
 }
 
-static void seconds_do_as_well_as_cycles(void **state)
+TEST(seconds_do_as_well_as_cycles)
 {
-    (void)state;
     const double hz = 2.1e9;
     struct placement_counts seconds = {worked.reads, worked.occupancy / hz, worked.active / hz,
                                        worked.cache / hz, worked.cpu / hz};
@@ -72,9 +63,8 @@ static void seconds_do_as_well_as_cycles(void **state)
     assert_near(reads.latency, 300 / hz, 1e-18);
 }
 
-static void without_reads_nothing_waits(void **state)
+TEST(without_reads_nothing_waits)
 {
-    (void)state;
     /* The rest of a read of the window before is outstanding still. */
     struct placement_counts none = {0, 120, 120, NAN, 1e9};
     struct placement_reads reads = serial_reads(none);
@@ -83,9 +73,8 @@ static void without_reads_nothing_waits(void **state)
     assert_true(reads.latency == 0);
 }
 
-static void counts_that_cannot_be(void **state)
+TEST(counts_that_cannot_be)
 {
-    (void)state;
     const struct placement_reads before = {1, 2, 3};
     struct placement_counts wrong[] = {worked, worked, worked, worked};
     wrong[0].occupancy = 0;
@@ -102,9 +91,8 @@ static void counts_that_cannot_be(void **state)
     serial_reads(edge);
 }
 
-static void an_unknown_look_through_the_caches_gives_nothing(void **state)
+TEST(an_unknown_look_through_the_caches_gives_nothing)
 {
-    (void)state;
     struct placement_counts counts = worked;
     struct placement_reads reads = {7, 7, 7};
     counts.cache = NAN;
@@ -126,9 +114,8 @@ static double slowdown(double now_ns, double target_ns)
     return seconds / cpu_seconds;
 }
 
-static void the_worked_predictions(void **state)
+TEST(the_worked_predictions)
 {
-    (void)state;
     assert_near(slowdown(88.8, 148.4), 1.159102, 5e-7);
     assert_near(slowdown(88.8, 174.5), 1.228775, 5e-7);
     assert_near(slowdown(88.8, 250), 1.430322, 5e-7);
@@ -138,9 +125,8 @@ static void the_worked_predictions(void **state)
     assert_near(cycles, 1.59102e8, 500);
 }
 
-static void the_worked_mix(void **state)
+TEST(the_worked_mix)
 {
-    (void)state;
     const double share[] = {.7, .3, 0}, pages[] = {700, 300, 0};
     const double latency[] = {88.8e-9, 148.4e-9, NAN};
     double now;
@@ -152,9 +138,8 @@ static void the_worked_mix(void **state)
     assert_near(slowdown(now * 1e9, 148.4), 1.111371, 5e-7);
 }
 
-static void a_mix_with_an_unknown_latency_is_unknown(void **state)
+TEST(a_mix_with_an_unknown_latency_is_unknown)
 {
-    (void)state;
     const double latency[] = {88.8e-9, NAN};
     const double some[] = {.99, .01}, none[] = {0, 0};
     double now = 5;
@@ -164,9 +149,8 @@ static void a_mix_with_an_unknown_latency_is_unknown(void **state)
     assert_true(now == 5);
 }
 
-static void predictions_that_cannot_be(void **state)
+TEST(predictions_that_cannot_be)
 {
-    (void)state;
     const struct placement_time time = {1, .2, 1e6};
     double got = 5;
     assert_int_equal(placement_predict(&time, NAN, 1e-7, &got), PLACEMENT_UNKNOWN);
@@ -175,9 +159,8 @@ static void predictions_that_cannot_be(void **state)
 }
 
 /* Reads of 120 ns where the probe sees 350: what waits is gained once. */
-static void a_gain_has_limits(void **state)
+TEST(a_gain_has_limits)
 {
-    (void)state;
     static const struct {
         double active, serial_reads, target, seconds;
     } rows[] = {
@@ -196,9 +179,8 @@ static void a_gain_has_limits(void **state)
     }
 }
 
-static void a_part_of_the_memory(void **state)
+TEST(a_part_of_the_memory)
 {
-    (void)state;
     static const struct {
         double share, lower, upper;
     } rows[] = {{.25, 1.039775, 1.053034}, {.5, 1.079551, 1.095461}, {.75, 1.119326, 1.130174}};
@@ -216,33 +198,12 @@ static void a_part_of_the_memory(void **state)
 }
 
 /* A quarter moved from the slow memory to the fast one is three quarters left in the slow one. */
-static void a_gain_is_a_loss_seen_from_the_other_side(void **state)
+TEST(a_gain_is_a_loss_seen_from_the_other_side)
 {
-    (void)state;
     const double there = 1.8;
     struct placement_bounds back = placement_share(.25, 1 / there, 5);
     struct placement_bounds forth = placement_share(.75, there, 5);
     assert_near(back.lower, forth.lower / there, 1e-12);
     assert_near(back.upper, forth.upper / there, 1e-12);
     assert_true(back.lower < back.upper && back.upper < 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_worked_serial_reads),
-        cmocka_unit_test(every_read_of_a_chase_is_serial),
-        cmocka_unit_test(seconds_do_as_well_as_cycles),
-        cmocka_unit_test(without_reads_nothing_waits),
-        cmocka_unit_test(counts_that_cannot_be),
-        cmocka_unit_test(an_unknown_look_through_the_caches_gives_nothing),
-        cmocka_unit_test(the_worked_predictions),
-        cmocka_unit_test(the_worked_mix),
-        cmocka_unit_test(a_mix_with_an_unknown_latency_is_unknown),
-        cmocka_unit_test(predictions_that_cannot_be),
-        cmocka_unit_test(a_gain_has_limits),
-        cmocka_unit_test(a_part_of_the_memory),
-        cmocka_unit_test(a_gain_is_a_loss_seen_from_the_other_side),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/source/recording/fields.h"
+#include "tests/unit/support/unit.h"
 
 static char error[128];
 
@@ -17,9 +10,8 @@ static json_t *load(struct fields *in, const char *text)
     return fields_load(in, text, strlen(text));
 }
 
-static void members_have_types(void **state)
+TEST(members_have_types)
 {
-    (void)state;
     struct fields in;
     char word[4];
     json_t *root =
@@ -38,9 +30,8 @@ static void members_have_types(void **state)
     json_decref(root);
 }
 
-static void what_is_absent_has_a_value(void **state)
+TEST(what_is_absent_has_a_value)
 {
-    (void)state;
     struct fields in;
     json_t *root = load(&in, "{}");
     assert_string_equal(fields_text(&in, "x", FIELD_OPTIONAL), "");
@@ -53,9 +44,8 @@ static void what_is_absent_has_a_value(void **state)
     json_decref(root);
 }
 
-static void the_first_error_sticks(void **state)
+TEST(the_first_error_sticks)
 {
-    (void)state;
     struct fields in;
     json_t *root = load(&in, "{\"a\":-1,\"b\":\"x\"}");
     assert_int_equal(fields_int(&in, "a", FIELD_REQUIRED, 9), 0);
@@ -67,9 +57,8 @@ static void the_first_error_sticks(void **state)
     json_decref(root);
 }
 
-static void an_object_may_be_inside(void **state)
+TEST(an_object_may_be_inside)
 {
-    (void)state;
     struct fields in;
     json_t *root = load(&in, "{\"unit\":{\"n\":1}}");
     fields_enter(&in);
@@ -92,9 +81,8 @@ static void an_object_may_be_inside(void **state)
 }
 
 /* 2^63 - 1 is jansson's largest; a larger neighbour makes doubles of all integers. */
-static void integers_stay_exact(void **state)
+TEST(integers_stay_exact)
 {
-    (void)state;
     struct fields in;
     json_t *root = load(&in, "{\"a\":9223372036854775807}");
     assert_true(fields_whole(&in, "a", FIELD_REQUIRED) == INT64_MAX);
@@ -112,9 +100,8 @@ static void integers_stay_exact(void **state)
     json_decref(root);
 }
 
-static void only_objects_are_loaded(void **state)
+TEST(only_objects_are_loaded)
 {
-    (void)state;
     static const struct {
         const char *text, *error;
     } cases[] = {
@@ -129,14 +116,4 @@ static void only_objects_are_loaded(void **state)
         assert_true(in.failed);
         assert_memory_equal(error, cases[i].error, strlen(cases[i].error));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(members_have_types),     cmocka_unit_test(what_is_absent_has_a_value),
-        cmocka_unit_test(the_first_error_sticks), cmocka_unit_test(an_object_may_be_inside),
-        cmocka_unit_test(integers_stay_exact),    cmocka_unit_test(only_objects_are_loaded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

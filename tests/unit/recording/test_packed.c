@@ -1,19 +1,11 @@
 /* A compressed recording: whole pieces, whatever happens to the file behind them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "exporter/source/recording/recorder.h"
 #include "exporter/source/recording/replay.h"
 #include "tests/unit/support/recordings.h"
+#include "tests/unit/support/unit.h"
 
 enum { TICKS = 45 }; /* pieces of ten ticks, one of the start, one of the rest */
 
@@ -60,9 +52,8 @@ static int ticks_of(const char *path, char *error, size_t size)
     return got < 0 ? -1 : n;
 }
 
-static void test_it_is_read_as_it_was_written_and_smaller(void **state)
+TEST(test_it_is_read_as_it_was_written_and_smaller)
 {
-    (void)state;
     char path[64], error[256], command[512];
     struct stat st;
     record(path);
@@ -76,9 +67,8 @@ static void test_it_is_read_as_it_was_written_and_smaller(void **state)
 }
 
 /* Whoever wrote it was killed: what is there of it are whole ticks, ever more of them. */
-static void test_cut_off_anywhere_it_is_read_up_to_there(void **state)
+TEST(test_cut_off_anywhere_it_is_read_up_to_there)
 {
-    (void)state;
     char path[64], error[256];
     struct stat st;
     int last = 0, steps = 0;
@@ -105,9 +95,8 @@ static void test_cut_off_anywhere_it_is_read_up_to_there(void **state)
     unlink(path);
 }
 
-static void test_one_byte_that_changed_is_noticed(void **state)
+TEST(test_one_byte_that_changed_is_noticed)
 {
-    (void)state;
     char path[64], error[256];
     struct stat st;
     int padding = 0; /* bits behind the end of a piece's text */
@@ -133,9 +122,8 @@ static void test_one_byte_that_changed_is_noticed(void **state)
     unlink(path);
 }
 
-static void test_what_another_program_compressed_is_refused_with_words(void **state)
+TEST(test_what_another_program_compressed_is_refused_with_words)
 {
-    (void)state;
     char path[64], error[256], command[512];
     record(path);
     snprintf(command, sizeof command, "gzip -dc %s | gzip > %s.2 && mv %s.2 %s", path, path, path,
@@ -144,15 +132,4 @@ static void test_what_another_program_compressed_is_refused_with_words(void **st
     assert_int_equal(ticks_of(path, error, sizeof error), -1);
     assert_non_null(strstr(error, "gzip -d"));
     unlink(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_it_is_read_as_it_was_written_and_smaller),
-        cmocka_unit_test(test_cut_off_anywhere_it_is_read_up_to_there),
-        cmocka_unit_test(test_one_byte_that_changed_is_noticed),
-        cmocka_unit_test(test_what_another_program_compressed_is_refused_with_words),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,12 @@
 /* What the recorder writes replays to what was read, to the last bit. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "exporter/source/recording/recorder.h"
 #include "exporter/source/recording/replay.h"
 #include "exporter/source/source_set.h"
 #include "tests/unit/support/recordings.h"
+#include "tests/unit/support/unit.h"
 #include "tests/unit/support/wanderer.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -167,9 +159,8 @@ static void compare_replay(const char *path, const struct seen *seen)
     replay_free(replay);
 }
 
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
-    (void)state;
     static struct seen seen[TICKS];
     char path[64];
     size_t readings = 0, gaps = 0;
@@ -242,9 +233,8 @@ static void copy_recording(const char *from, const char *to)
     replay_free(replay);
 }
 
-static void test_recording_a_replay(void **state)
+TEST(test_recording_a_replay)
 {
-    (void)state;
     static const char *const files[] = {"worked.jsonl", "multiplexed.jsonl", "starved.jsonl",
                                         "reset.jsonl",  "idle.jsonl",        "late.jsonl",
                                         "lines.jsonl"};
@@ -272,9 +262,8 @@ static void test_recording_a_replay(void **state)
     }
 }
 
-static void test_facts_are_exact(void **state)
+TEST(test_facts_are_exact)
 {
-    (void)state;
     char path[64];
 
     recording_temporary(path);
@@ -291,9 +280,8 @@ static void test_facts_are_exact(void **state)
 
 /* ---- containers ---- */
 
-static void test_container_lines(void **state)
+TEST(test_container_lines)
 {
-    (void)state;
     static const char odd[] = "a \"quoted\" \\ back\n\t\x01 \xc3\xa4 \xf0\x9f\x90\xa7 end";
     char path[64];
     size_t n;
@@ -359,9 +347,8 @@ static void test_container_lines(void **state)
 }
 
 /* Its last reads are the first tick's, so it may not be gone above that. */
-static void test_gone_before_the_first_tick(void **state)
+TEST(test_gone_before_the_first_tick)
 {
-    (void)state;
     char path[64];
     size_t n;
     struct tick at;
@@ -384,16 +371,4 @@ static void test_gone_before_the_first_tick(void **state)
     assert_true(events[0].gone);
     replay_free(replay);
     unlink(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_recording_a_replay),
-        cmocka_unit_test(test_facts_are_exact),
-        cmocka_unit_test(test_container_lines),
-        cmocka_unit_test(test_gone_before_the_first_tick),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

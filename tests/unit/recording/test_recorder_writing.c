@@ -1,34 +1,24 @@
 /* What the recorder writes, what it leaves out, and what happens when it cannot write. */
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "exporter/source/recording/recorder_internal.h"
 #include "exporter/source/recording/replay.h"
 #include "exporter/source/source_set.h"
 #include "tests/unit/support/malloc_count.h"
 #include "tests/unit/support/recordings.h"
+#include "tests/unit/support/unit.h"
 #include "tests/unit/support/wanderer.h"
 
 enum { TICKS = 40 };
 
 /* ---- what is written, and what is not ---- */
 
-static void test_unchanged_rows_are_left_out(void **state)
+TEST(test_unchanged_rows_are_left_out)
 {
-    (void)state;
     char path[64];
     struct source *wrapped;
     struct group_window window;
@@ -77,9 +67,8 @@ static void test_unchanged_rows_are_left_out(void **state)
     unlink(path);
 }
 
-static void test_readings_outside_of_ticks_are_not_written(void **state)
+TEST(test_readings_outside_of_ticks_are_not_written)
 {
-    (void)state;
     char path[64];
     struct source *wrapped;
     uint64_t handle, storage[256];
@@ -108,9 +97,8 @@ static void test_readings_outside_of_ticks_are_not_written(void **state)
     unlink(path);
 }
 
-static void test_the_wrapper_is_transparent(void **state)
+TEST(test_the_wrapper_is_transparent)
 {
-    (void)state;
     const struct source_ops bare_ops = {
         .name = "bare", .check = wanderer_ops.check, .free = wanderer_ops.free};
     const struct scope refused = {.kind = SCOPE_CGROUP, .key = "refused"};
@@ -142,9 +130,8 @@ static void test_the_wrapper_is_transparent(void **state)
     unlink(path);
 }
 
-static void test_out_of_memory(void **state)
+TEST(test_out_of_memory)
 {
-    (void)state;
     if (!malloc_fail(0))
         skip();
     char path[64];
@@ -177,9 +164,8 @@ static void test_out_of_memory(void **state)
 
 /* ---- errors ---- */
 
-static void test_unwritable_files(void **state)
+TEST(test_unwritable_files)
 {
-    (void)state;
     struct recorder *recorder;
 
     assert_int_equal(recorder_new("/nonexistent/file", &recorded_machine, 1, NULL, &recorder),
@@ -189,9 +175,8 @@ static void test_unwritable_files(void **state)
 }
 
 /* What a name may lead to besides a file of our own; none of it is touched, nothing waits. */
-static void test_only_a_file_of_our_own(void **state)
+TEST(test_only_a_file_of_our_own)
 {
-    (void)state;
     char path[64], name[80];
     struct recorder *recorder;
     struct stat st;
@@ -288,17 +273,15 @@ static void check_whole_ticks(bool own)
     unlink(path);
 }
 
-static void test_a_recording_that_stops_has_whole_ticks(void **state)
+TEST(test_a_recording_that_stops_has_whole_ticks)
 {
-    (void)state;
     check_whole_ticks(true);
     check_whole_ticks(false);
 }
 
 /* The file may grow to 4096 bytes: what was read goes on, the log says so once. */
-static void test_write_error_stops_the_recording_only(void **state)
+TEST(test_write_error_stops_the_recording_only)
 {
-    (void)state;
     char path[64], said[64];
     struct source *wrapped;
     struct group_window window;
@@ -361,9 +344,8 @@ static int huge_read(struct source *source, uint64_t handle, struct reading *out
     return 0;
 }
 
-static void test_counts_that_do_not_fit(void **state)
+TEST(test_counts_that_do_not_fit)
 {
-    (void)state;
     struct source_ops ops = wanderer_ops;
     char path[64];
     struct source *wrapped;
@@ -400,20 +382,4 @@ static void test_counts_that_do_not_fit(void **state)
     source_set_free(set);
     replay_free(replay);
     unlink(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unchanged_rows_are_left_out),
-        cmocka_unit_test(test_readings_outside_of_ticks_are_not_written),
-        cmocka_unit_test(test_the_wrapper_is_transparent),
-        cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_unwritable_files),
-        cmocka_unit_test(test_only_a_file_of_our_own),
-        cmocka_unit_test(test_a_recording_that_stops_has_whole_ticks),
-        cmocka_unit_test(test_write_error_stops_the_recording_only),
-        cmocka_unit_test(test_counts_that_do_not_fit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

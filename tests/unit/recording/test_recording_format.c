@@ -1,18 +1,9 @@
 /* One line of a recording: every kind, every way to be malformed, with its message. */
-#include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "exporter/source/recording/format.h"
 #include "exporter/source/recording/line_text.h"
+#include "tests/unit/support/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -25,9 +16,8 @@ static struct recording_line parse(const char *text)
     return line;
 }
 
-static void test_header(void **state)
+TEST(test_header)
 {
-    (void)state;
     struct recording_line line =
         parse("{\"recording\":1,\"machine\":{\"microarchitecture\":\"clx\","
               "\"base_frequency_hz\":2.1e9,\"cache_cycles\":44,\"cache_seconds\":3e-8,\"llc_hit_"
@@ -134,9 +124,8 @@ static const char *const written[][2] = {
     {"{\"learned\":\"00ff4a\"}", NULL},
 };
 
-static void test_lines_are_written_as_they_were_read(void **state)
+TEST(test_lines_are_written_as_they_were_read)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(written); i++) {
         struct textbuf out = TEXTBUF_INIT;
         struct recording_line line = parse(written[i][0]);
@@ -152,9 +141,8 @@ static void test_lines_are_written_as_they_were_read(void **state)
 }
 
 /* What no line of ours says: of samples the period, and what the line left out. */
-static void test_what_is_not_written(void **state)
+TEST(test_what_is_not_written)
 {
-    (void)state;
     struct recording_line line = parse("{\"sample\":\"c1\",\"access\":\"store\",\"period\":10007}");
     assert_int_equal(line.sample.period, 10007);
     assert_false(line.sample.timed);
@@ -174,9 +162,8 @@ static void test_what_is_not_written(void **state)
 }
 
 /* Each group's roles land at the index that group_descs gives them. */
-static void test_read_of_every_group(void **state)
+TEST(test_read_of_every_group)
 {
-    (void)state;
     for (int group = 0; group < GROUP_COUNT; group++) {
         const struct group_desc *desc = &group_descs[group];
         char text[1024];
@@ -211,9 +198,8 @@ static uint64_t cycles_of(const char *number)
     return value;
 }
 
-static void test_counts_up_to_2_63(void **state)
+TEST(test_counts_up_to_2_63)
 {
-    (void)state;
     assert_true(cycles_of("0") == 0);
     assert_true(cycles_of("-0") == 0);
     assert_true(cycles_of("0.0") == 0);
@@ -225,9 +211,8 @@ static void test_counts_up_to_2_63(void **state)
     assert_true(cycles_of("9.223372036854775808e18") == 1ull << 63);
 }
 
-static void test_truth(void **state)
+TEST(test_truth)
 {
-    (void)state;
     struct recording_line line =
         parse("{\"truth\":{\"key\":\"c1\",\"tick\":4,\"latency_ns\":80.238,\"slowdown\":1.26,"
               "\"nvmm_store_bytes\":9}}");
@@ -245,9 +230,8 @@ static void test_truth(void **state)
     recording_line_release(&line);
 }
 
-static void test_unknown_lines_are_ignored(void **state)
+TEST(test_unknown_lines_are_ignored)
 {
-    (void)state;
     struct recording_line line = parse("{}");
     assert_int_equal(line.kind, RECORDING_UNKNOWN);
     recording_line_release(&line);
@@ -415,9 +399,8 @@ static const char *const malformed[][2] = {
     {"{\"truth\":{\"key\":\"c\",\"slowdown\":\"1\"}}", "truth: \"slowdown\" must be a number"},
 };
 
-static void test_malformed(void **state)
+TEST(test_malformed)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(malformed); i++) {
         const char *text = malformed[i][0], *want = malformed[i][1];
         struct recording_line line = {.kind = RECORDING_TICK, .owner = NULL};
@@ -434,9 +417,8 @@ static void test_malformed(void **state)
 }
 
 /* The line is bytes with a length: what lies behind it is not looked at, and its NULs are bytes. */
-static void test_length_is_respected(void **state)
+TEST(test_length_is_respected)
 {
-    (void)state;
     const char text[] = "{\"gone\":\"c1\"}garbage";
     const char nul[] = "{\"gone\":\0\"c1\"}";
     struct recording_line line;
@@ -454,20 +436,4 @@ static void test_length_is_respected(void **state)
         assert_int_equal(recording_parse_line(exact, n, &line, error, sizeof error), -EINVAL);
         free(exact);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_header),
-        cmocka_unit_test(test_lines_are_written_as_they_were_read),
-        cmocka_unit_test(test_what_is_not_written),
-        cmocka_unit_test(test_read_of_every_group),
-        cmocka_unit_test(test_counts_up_to_2_63),
-        cmocka_unit_test(test_truth),
-        cmocka_unit_test(test_unknown_lines_are_ignored),
-        cmocka_unit_test(test_malformed),
-        cmocka_unit_test(test_length_is_respected),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,23 +2,14 @@
  * The replay cursor and its source, over the hand-written recordings of tests/replay and over
  * broken ones made here. Windows go the collectors' way: source set, then window_read.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "collectors/parts/window_read.h"
 #include "exporter/source/recording/replay.h"
 #include "exporter/source/source_set.h"
 #include "tests/unit/support/malloc_count.h"
 #include "tests/unit/support/recordings.h"
+#include "tests/unit/support/unit.h"
 #include "tests/unit/support/wanderer.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -197,16 +188,14 @@ static void check_table(const struct window_table *table)
     stop(&p);
 }
 
-static void test_windows(void **state)
+TEST(test_windows)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(tables); i++)
         check_table(&tables[i]);
 }
 
-static void test_gone_container(void **state)
+TEST(test_gone_container)
 {
-    (void)state;
     const struct scope c2 = {.kind = SCOPE_CGROUP, .key = "c2", .cgroup_fd = -1};
     struct group_window window;
     struct verdict why;
@@ -229,9 +218,8 @@ static void test_gone_container(void **state)
 
 /* ---- everything that is not a container's ---- */
 
-static void test_every_kind_of_line(void **state)
+TEST(test_every_kind_of_line)
 {
-    (void)state;
     struct group_window window;
     const struct probe_reading *probes;
     struct playing p;
@@ -281,9 +269,8 @@ static void test_every_kind_of_line(void **state)
     stop(&p);
 }
 
-static void test_check(void **state)
+TEST(test_check)
 {
-    (void)state;
     struct verdict why;
     struct playing p;
 
@@ -319,9 +306,8 @@ static void test_check(void **state)
 }
 
 /* A reading of the last tick is not handed out again when the recording is over. */
-static void test_after_the_end(void **state)
+TEST(test_after_the_end)
 {
-    (void)state;
     struct group_window window;
     const struct tick tick = {.number = 99};
     struct playing p;
@@ -350,9 +336,8 @@ static void add_line(char *text, size_t size, const char *format, ...)
 }
 
 /* Rows keep their place while CPUs come in any order, are missing, or come late. */
-static void test_rows_keep_their_cpu(void **state)
+TEST(test_rows_keep_their_cpu)
 {
-    (void)state;
     static const int order[3][5] = {{3, 1, -1}, {1, 3, 0, 2, -1}, {2, -1}};
     char text[4096] = HEADER CONTAINER("c1"), path[64];
     struct group_window window;
@@ -392,9 +377,8 @@ static void test_rows_keep_their_cpu(void **state)
     stop(&p);
 }
 
-static void test_steady_reads_do_not_allocate(void **state)
+TEST(test_steady_reads_do_not_allocate)
 {
-    (void)state;
     if (!malloc_count_works())
         skip();
     struct group_window window;
@@ -414,9 +398,8 @@ static void test_steady_reads_do_not_allocate(void **state)
 }
 
 /* Handles that are closed after the cursor moved on, in any order, with a key that came back. */
-static void test_handles_outlive_their_key(void **state)
+TEST(test_handles_outlive_their_key)
 {
-    (void)state;
     const char text[] = HEADER CONTAINER("c1") TICK(1) READ("c1", "") "{\"gone\":\"c1\"}\n" TICK(2)
         CONTAINER("c1") READ("c1", "\"cpu\":5,");
     const struct scope scope = {.kind = SCOPE_CGROUP, .key = "c1", .cgroup_fd = -1};
@@ -447,19 +430,4 @@ static void test_handles_outlive_their_key(void **state)
     source->ops->close(source, new);
     source->ops->free(source);
     replay_free(replay);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_gone_container),
-        cmocka_unit_test(test_every_kind_of_line),
-        cmocka_unit_test(test_check),
-        cmocka_unit_test(test_after_the_end),
-        cmocka_unit_test(test_rows_keep_their_cpu),
-        cmocka_unit_test(test_steady_reads_do_not_allocate),
-        cmocka_unit_test(test_handles_outlive_their_key),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,11 @@
 /* CPU time, memory and bandwidth in recordings: lines of containers and of the machine, as the
  * source set hands them out. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "exporter/source/source_set.h"
 #include "tests/unit/support/fake_source.h"
 #include "tests/unit/support/recordings.h"
+#include "tests/unit/support/unit.h"
 #include "tests/unit/support/wanderer.h"
 
 struct playing {
@@ -58,9 +49,8 @@ static uint64_t window_of(struct playing *p, group_handle handle, size_t rows)
     return window.sum->count[0];
 }
 
-static void test_containers_and_the_machine(void **state)
+TEST(test_containers_and_the_machine)
 {
-    (void)state;
     struct group_window window;
     struct playing p;
     play(&p, HEADER CONTAINER("c1") CONTAINER("c2") TICK(1)               /**/
@@ -91,9 +81,8 @@ static void test_containers_and_the_machine(void **state)
 }
 
 /* A container may be called like the machine. Its other counts are its own. */
-static void test_a_container_called_host(void **state)
+TEST(test_a_container_called_host)
 {
-    (void)state;
     struct group_window window;
     struct playing p;
     play(&p, HEADER CONTAINER("host") TICK(1) READ("host", "") ACTIVITY("host", "", 7));
@@ -107,9 +96,8 @@ static void test_a_container_called_host(void **state)
     stop(&p);
 }
 
-static void test_only_activity_of_the_machine(void **state)
+TEST(test_only_activity_of_the_machine)
 {
-    (void)state;
     struct verdict why;
     struct playing p;
     play(&p, HEADER TICK(1));
@@ -120,9 +108,8 @@ static void test_only_activity_of_the_machine(void **state)
 }
 
 /* As a live run writes them: a line for each CPU whose time grew. */
-static void test_lines_of_the_recorder(void **state)
+TEST(test_lines_of_the_recorder)
 {
-    (void)state;
     char path[64];
     struct source *wrapped;
     struct group_window window;
@@ -164,9 +151,8 @@ static void assert_bytes(const struct group_window *window, size_t i, int node, 
 }
 
 /* Ticks without a line have no reading; a node without a line keeps what it had. */
-static void test_pages_of_nodes(void **state)
+TEST(test_pages_of_nodes)
 {
-    (void)state;
     struct group_window window;
     struct playing p;
     play(&p, HEADER CONTAINER("c1") TICK(1) PAGES("c1", 0, 700) PAGES("c1", 3, 300) TICK(2) TICK(3)
@@ -186,9 +172,8 @@ static void test_pages_of_nodes(void **state)
 }
 
 /* A value that is not known keeps its total, which goes on. */
-static void test_what_the_machine_moved(void **state)
+TEST(test_what_the_machine_moved)
 {
-    (void)state;
     struct group_window window;
     struct playing p;
     play(&p,
@@ -206,9 +191,8 @@ static void test_what_the_machine_moved(void **state)
 }
 
 /* What the recorder writes of readings that come now and then. */
-static void test_pages_of_the_recorder(void **state)
+TEST(test_pages_of_the_recorder)
 {
-    (void)state;
     char path[64];
     struct source *wrapped;
     struct group_window window;
@@ -243,18 +227,4 @@ static void test_pages_of_the_recorder(void **state)
     assert_int_equal(occurrences(text, "enabled_ns"), 0);
     free(text);
     unlink(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_containers_and_the_machine),
-        cmocka_unit_test(test_a_container_called_host),
-        cmocka_unit_test(test_only_activity_of_the_machine),
-        cmocka_unit_test(test_lines_of_the_recorder),
-        cmocka_unit_test(test_pages_of_nodes),
-        cmocka_unit_test(test_what_the_machine_moved),
-        cmocka_unit_test(test_pages_of_the_recorder),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

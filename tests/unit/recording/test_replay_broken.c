@@ -1,18 +1,9 @@
 /* Rejected recordings, with file and line; and recordings that are short but complete. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "exporter/source/recording/replay.h"
 #include "tests/unit/support/recordings.h"
+#include "tests/unit/support/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -110,9 +101,8 @@ static int play_through(const char *path, char *error, size_t error_size, int *t
     return got;
 }
 
-static void test_broken_recordings(void **state)
+TEST(test_broken_recordings)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(broken_cases); i++) {
         const struct broken_case *c = &broken_cases[i];
         char path[64], error[256] = "", want[256];
@@ -126,9 +116,8 @@ static void test_broken_recordings(void **state)
     }
 }
 
-static void test_unreadable_files(void **state)
+TEST(test_unreadable_files)
 {
-    (void)state;
     char path[64], error[256];
     int ticks;
 
@@ -143,9 +132,8 @@ static void test_unreadable_files(void **state)
 }
 
 /* Ends without a newline, without a tick, right after a tick: all of that is a recording. */
-static void test_short_recordings(void **state)
+TEST(test_short_recordings)
 {
-    (void)state;
     static const struct {
         const char *text;
         int ticks;
@@ -174,9 +162,8 @@ static void test_short_recordings(void **state)
 }
 
 /* A line may have 1 MiB, and not a byte more. */
-static void test_long_lines(void **state)
+TEST(test_long_lines)
 {
-    (void)state;
     for (size_t extra = 0; extra <= 1; extra++) {
         const char start[] = HEADER TICK(1) "{\"comment\":\"";
         size_t head = strlen(HEADER TICK(1)), len = head + RECORDING_MAX_LINE + extra;
@@ -197,15 +184,4 @@ static void test_long_lines(void **state)
         unlink(path);
         free(text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_broken_recordings),
-        cmocka_unit_test(test_unreadable_files),
-        cmocka_unit_test(test_short_recordings),
-        cmocka_unit_test(test_long_lines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/source/recording/replay_events.h"
 #include "tests/unit/support/recordings.h"
+#include "tests/unit/support/unit.h"
 
 static void assert_event(const struct replay *replay, size_t i, bool gone, const char *key,
                          const char *pod, bool pending)
@@ -28,9 +21,8 @@ static size_t count(const struct replay *replay)
     return n;
 }
 
-static void a_replay_tells_them_tick_by_tick(void **state)
+TEST(a_replay_tells_them_tick_by_tick)
 {
-    (void)state;
     struct tick tick;
     struct replay *replay = recording_open(IE_SOURCE_DIR "/tests/replay/late.jsonl");
     assert_int_equal(count(replay), 1); /* the start */
@@ -67,9 +59,8 @@ static void a_replay_tells_them_tick_by_tick(void **state)
     replay_free(replay);
 }
 
-static void strings_are_copied(void **state)
+TEST(strings_are_copied)
 {
-    (void)state;
     struct replay_events events = {0};
     char key[] = "c1", pod[] = "cart-0";
     struct recording_container container = recording_named(key, pod);
@@ -86,9 +77,8 @@ static void strings_are_copied(void **state)
     replay_events_release(&events);
 }
 
-static void one_that_ended_is_a_key(void **state)
+TEST(one_that_ended_is_a_key)
 {
-    (void)state;
     struct replay_events events = {0};
     assert_int_equal(replay_events_add_gone(&events, "c1"), 0);
     assert_true(events.at[0].gone);
@@ -101,9 +91,8 @@ static void one_that_ended_is_a_key(void **state)
     replay_events_release(&events);
 }
 
-static void room_is_kept_and_grows(void **state)
+TEST(room_is_kept_and_grows)
 {
-    (void)state;
     struct replay_events events = {0};
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < 100; i++) {
@@ -120,15 +109,4 @@ static void room_is_kept_and_grows(void **state)
     }
     replay_events_release(&events);
     assert_null(events.at);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_replay_tells_them_tick_by_tick),
-        cmocka_unit_test(strings_are_copied),
-        cmocka_unit_test(one_that_ended_is_a_key),
-        cmocka_unit_test(room_is_kept_and_grows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

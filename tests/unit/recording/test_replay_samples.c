@@ -1,15 +1,5 @@
 /* Samples of a recording: their containers, their windows, and writing and reading them. */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "exporter/source/recording/recorder.h"
 #include "exporter/source/recording/replay_samples.h"
@@ -17,6 +7,7 @@
 #include "tests/unit/support/draw.h"
 #include "tests/unit/support/fake_source.h"
 #include "tests/unit/support/recordings.h"
+#include "tests/unit/support/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define SAMPLE(key, more) "{\"sample\":\"" key "\",\"access\":\"store\"" more "}\n"
@@ -95,9 +86,8 @@ static void stop(struct playing *p)
     replay_free(p->replay);
 }
 
-static void test_lines_belong_to_the_tick_above(void **state)
+TEST(test_lines_belong_to_the_tick_above)
 {
-    (void)state;
     struct playing p;
     struct access_sample at[4];
     struct sampling store, load;
@@ -140,9 +130,8 @@ static void test_lines_belong_to_the_tick_above(void **state)
     stop(&p);
 }
 
-static void test_drained_in_pieces_and_nothing_twice(void **state)
+TEST(test_drained_in_pieces_and_nothing_twice)
 {
-    (void)state;
     struct playing p;
     struct access_sample at[4];
 
@@ -158,9 +147,8 @@ static void test_drained_in_pieces_and_nothing_twice(void **state)
 }
 
 /* Samples that were not read in time are gone with their tick. */
-static void test_samples_do_not_pile_up(void **state)
+TEST(test_samples_do_not_pile_up)
 {
-    (void)state;
     struct playing p;
     struct access_sample at[4];
 
@@ -174,9 +162,8 @@ static void test_samples_do_not_pile_up(void **state)
 }
 
 /* The samples of one kind are of the group of that kind; a group without an owner wants none. */
-static void test_owners(void **state)
+TEST(test_owners)
 {
-    (void)state;
     struct playing p;
     struct access_sample at[8];
 
@@ -203,9 +190,8 @@ static void test_owners(void **state)
 }
 
 /* A recording that was made live has its samples' own times, and what was settled when. */
-static void test_recorded_times(void **state)
+TEST(test_recorded_times)
 {
-    (void)state;
     struct playing p;
     struct access_sample at[4];
     struct sampling store;
@@ -227,9 +213,8 @@ static void test_recorded_times(void **state)
     stop(&p);
 }
 
-static void test_memory_is_bounded(void **state)
+TEST(test_memory_is_bounded)
 {
-    (void)state;
     struct replay_samples samples = {0};
     struct replay_key key = {.key = "c1"};
     const struct recording_sample line = {.key = "c1"};
@@ -323,9 +308,8 @@ static void record_live(const char *path, struct seen *seen)
     assert_int_equal(recorder_free(recorder), 0);
 }
 
-static void test_round_trip(void **state)
+TEST(test_round_trip)
 {
-    (void)state;
     static struct seen seen[TICKS];
     struct seen again;
     char path[64];
@@ -357,9 +341,8 @@ static void test_round_trip(void **state)
 }
 
 /* A container that is no longer followed has no key to be written under. */
-static void test_closed_scopes_are_not_recorded(void **state)
+TEST(test_closed_scopes_are_not_recorded)
 {
-    (void)state;
     static struct fake_source fake;
     struct recording_container c1 = recording_named("c1", "a");
     struct access_sample at[4];
@@ -394,9 +377,8 @@ static void test_closed_scopes_are_not_recorded(void **state)
 }
 
 /* Live, one source counts and another samples: whom a sample is of is known from the first. */
-static void test_a_source_that_only_samples(void **state)
+TEST(test_a_source_that_only_samples)
 {
-    (void)state;
     static struct fake_source counting, sampling;
     struct recording_container c1 = recording_named("c1", "a");
     struct access_sample at[4];
@@ -424,20 +406,4 @@ static void test_a_source_that_only_samples(void **state)
     assert_int_equal(occurrences(text, "{\"sample\":\"c1\""), 1);
     free(text);
     unlink(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines_belong_to_the_tick_above),
-        cmocka_unit_test(test_drained_in_pieces_and_nothing_twice),
-        cmocka_unit_test(test_samples_do_not_pile_up),
-        cmocka_unit_test(test_owners),
-        cmocka_unit_test(test_recorded_times),
-        cmocka_unit_test(test_memory_is_bounded),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_closed_scopes_are_not_recorded),
-        cmocka_unit_test(test_a_source_that_only_samples),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@ static int parse(const char *text, unsigned fraction, uint64_t *out)
     return err;
 }
 
-static void test_values(void **state)
+TEST(test_values)
 {
     static const struct {
         const char *text;
@@ -58,7 +58,7 @@ static void test_values(void **state)
 #define UID32 "0a1b2c3d111122223333444455556666"
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-static void test_names(void **state)
+TEST(test_names)
 {
     static const struct {
         const char *name;
@@ -99,7 +99,7 @@ static void test_names(void **state)
     }
 }
 
-static void test_owners(void **state)
+TEST(test_owners)
 {
     (void)state;
     assert_string_equal(mon_class_owner("BE"), "koordinator");
@@ -108,14 +108,4 @@ static void test_owners(void **state)
     assert_string_equal(mon_class_owner("shared-30"), "katalyst");
     assert_string_equal(mon_class_owner("ig_7f_50"), "interference_governor");
     assert_string_equal(mon_class_owner("gold"), "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_owners),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 #include "tests/unit/support/slowdown_rig.h"
 #include "tests/unit/support/unit.h"
 
-static void a_default_container_has_four_series(void **state)
+TEST_WITH(a_default_container_has_four_series, slowdown_rig_setup_default, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -16,7 +16,7 @@ static void a_default_container_has_four_series(void **state)
     assert_int_equal(rig_series(rig, A), 4 + 1); /* and interference_container_info */
 }
 
-static void an_ended_container_keeps_its_counters_only(void **state)
+TEST_WITH(an_ended_container_keeps_its_counters_only, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     struct container *a = rig_container(rig, "a");
@@ -35,7 +35,7 @@ static void an_ended_container_keeps_its_counters_only(void **state)
     assert_int_equal(rig_series(rig, A), 0);
 }
 
-static void new_names_keep_the_numbers(void **state)
+TEST_WITH(new_names_keep_the_numbers, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     struct container *a = rig_container(rig, "a");
@@ -47,7 +47,7 @@ static void new_names_keep_the_numbers(void **state)
     assert_true(fabs(rig_value(rig, C("slowdown_ratio"), "container=\"b\"") - 1) < 1e-9);
 }
 
-static void names_may_come_late(void **state)
+TEST_WITH(names_may_come_late, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     struct container *a = rig_unnamed(rig, "a");
@@ -58,7 +58,7 @@ static void names_may_come_late(void **state)
     assert_true(rig_passive(rig, C("slowdown_observed_cycles")) == 3e9);
 }
 
-static void a_dead_counter_switches_the_collector_off(void **state)
+TEST_WITH(a_dead_counter_switches_the_collector_off, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -72,7 +72,7 @@ static void a_dead_counter_switches_the_collector_off(void **state)
     assert_int_not_equal(rig_tick(rig), 0);
 }
 
-static void without_file_descriptors_it_says_so_and_tries_again(void **state)
+TEST_WITH(without_file_descriptors_it_says_so_and_tries_again, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     struct container *hogger = rig_container(rig, "hog");
@@ -90,7 +90,7 @@ static void without_file_descriptors_it_says_so_and_tries_again(void **state)
 }
 
 /* Containers that end while they are opened are common, and no user can act on that. */
-static void one_that_is_gone_already_is_not_worth_a_line(void **state)
+TEST_WITH(one_that_is_gone_already_is_not_worth_a_line, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     int pipes[2];
@@ -115,7 +115,7 @@ static void one_that_is_gone_already_is_not_worth_a_line(void **state)
     close(pipes[1]);
 }
 
-static void what_an_ended_container_frees_is_used_at_once(void **state)
+TEST_WITH(what_an_ended_container_frees_is_used_at_once, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     struct container *hogger = rig_container(rig, "hog");
@@ -129,7 +129,7 @@ static void what_an_ended_container_frees_is_used_at_once(void **state)
     assert_false(rig->status.wants_reconcile);
 }
 
-static void a_failed_read_is_reported(void **state)
+TEST_WITH(a_failed_read_is_reported, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -138,7 +138,7 @@ static void a_failed_read_is_reported(void **state)
     assert_int_equal(rig->status.discarded[DISCARD_READ_ERROR], 1);
 }
 
-static void a_steady_tick_allocates_nothing(void **state)
+TEST_WITH(a_steady_tick_allocates_nothing, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     if (!malloc_count_works())
@@ -218,7 +218,7 @@ static void reload(struct rig *rig, const char *text)
     rig->thresholds = fresh;
 }
 
-static void a_container_may_have_a_limit_of_its_own(void **state)
+TEST_WITH(a_container_may_have_a_limit_of_its_own, setup_live, teardown_live)
 {
     struct rig *rig = *state;
     reload(rig, "[{\"container\":\"a\",\"slowdown_ratio\":2},"
@@ -232,24 +232,4 @@ static void a_container_may_have_a_limit_of_its_own(void **state)
     reload(rig, "[{\"slowdown_ratio\":3}]");
     assert_true(shown_limit(rig, 0) == 3);
     assert_true(shown_limit(rig, 1) == 3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_default_container_has_four_series,
-                                        slowdown_rig_setup_default, rig_teardown),
-        T(an_ended_container_keeps_its_counters_only),
-        T(new_names_keep_the_numbers),
-        T(names_may_come_late),
-        T(a_dead_counter_switches_the_collector_off),
-        T(without_file_descriptors_it_says_so_and_tries_again),
-        T(what_an_ended_container_frees_is_used_at_once),
-        T(one_that_is_gone_already_is_not_worth_a_line),
-        T(a_failed_read_is_reported),
-        T(a_steady_tick_allocates_nothing),
-        cmocka_unit_test_setup_teardown(a_container_may_have_a_limit_of_its_own, setup_live,
-                                        teardown_live),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

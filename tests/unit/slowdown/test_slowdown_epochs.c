@@ -2,7 +2,7 @@
 #include "tests/unit/support/slowdown_rig.h"
 #include "tests/unit/support/unit.h"
 
-static void the_worked_number_of_asm(void **state)
+TEST_WITH(the_worked_number_of_asm, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -21,7 +21,7 @@ static void the_worked_number_of_asm(void **state)
     assert_true(rig_value(rig, C("slowdown_observed_cycles"), "model=\"asm\"") == 15e6);
 }
 
-static void quanta_without_an_estimate_are_counted(void **state)
+TEST_WITH(quanta_without_an_estimate_are_counted, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -43,13 +43,4 @@ static void quanta_without_an_estimate_are_counted(void **state)
     g->no_reading = true;
     rig_tick(rig);
     assert_true(isnan(rig_asm_ratio(rig)));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        T(the_worked_number_of_asm),
-        T(quanta_without_an_estimate_are_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

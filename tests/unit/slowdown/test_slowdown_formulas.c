@@ -18,7 +18,7 @@ static void assert_near(double got, double want, double tolerance)
     .hits = 5000, .misses = 2500, .hit_time = 75000, .miss_time = 375000, .ats_hits = 160,         \
     .ats_misses = 40, .queueing_cycles = 25000
 
-static void the_worked_number(void **state)
+TEST(the_worked_number)
 {
     (void)state;
     const struct slowdown_asm_counts counts = {WORKED};
@@ -33,7 +33,7 @@ static void the_worked_number(void **state)
     assert_near(got.raw, got.ratio, 0);
 }
 
-static void full_tags_and_sampled_tags_with_their_ratio_agree(void **state)
+TEST(full_tags_and_sampled_tags_with_their_ratio_agree)
 {
     (void)state;
     const struct slowdown_asm_counts sampled = {WORKED};
@@ -48,7 +48,7 @@ static void full_tags_and_sampled_tags_with_their_ratio_agree(void **state)
 
 /* 7500 accesses, 4500 of them hits by the tags: fewer than the 5000 seen. No excess, and 3000
  * misses wait 10 cycles each: 7500 / (1250000 - 30000) / 5.4e-3 = 1.13843. */
-static void negative_contention_counts_as_none(void **state)
+TEST(negative_contention_counts_as_none)
 {
     (void)state;
     struct slowdown_asm_counts counts = {WORKED};
@@ -62,7 +62,7 @@ static void negative_contention_counts_as_none(void **state)
 }
 
 /* The alone rate is below the shared one: 7500 / 1100000 against 0.01. */
-static void a_result_below_one_is_one(void **state)
+TEST(a_result_below_one_is_one)
 {
     (void)state;
     struct slowdown_asm_counts counts = {WORKED};
@@ -74,7 +74,7 @@ static void a_result_below_one_is_one(void **state)
 }
 
 /* Misses that overlap cost 100 cycles less than hits, 1000 times: the time alone is longer. */
-static void misses_may_cost_less_than_hits(void **state)
+TEST(misses_may_cost_less_than_hits)
 {
     (void)state;
     struct slowdown_asm_counts counts = {WORKED};
@@ -87,7 +87,7 @@ static void misses_may_cost_less_than_hits(void **state)
 
 /* A stream never hits, alone neither: nothing needs the time of a hit.
  * 2500 / (1250000 - 2500 * 10) / (9000 / 5000000) = 1.13379. */
-static void without_hits_and_contention_the_time_of_a_hit_is_not_needed(void **state)
+TEST(without_hits_and_contention_the_time_of_a_hit_is_not_needed)
 {
     (void)state;
     struct slowdown_asm_counts counts = {WORKED};
@@ -101,7 +101,7 @@ static void without_hits_and_contention_the_time_of_a_hit_is_not_needed(void **s
 /* The worked number with up to two counts changed. */
 #define AT(member) offsetof(struct slowdown_asm_counts, member)
 
-static void asm_without_an_estimate(void **state)
+TEST(asm_without_an_estimate)
 {
     (void)state;
     static const struct {
@@ -153,7 +153,7 @@ static const struct slowdown_passive_counts passive_worked = {.cycles = 10000000
 static const struct slowdown_passive_alone alone_worked = {
     .latency_cycles = 200, .miss_ratio = 0.4, .hit_cycles = 20};
 
-static void the_worked_number_of_passive(void **state)
+TEST(the_worked_number_of_passive)
 {
     (void)state;
     struct slowdown_passive got;
@@ -163,7 +163,7 @@ static void the_worked_number_of_passive(void **state)
     assert_near(got.ratio, 1.217532, 5e-7);
 }
 
-static void a_container_as_it_is_alone_has_slowdown_one(void **state)
+TEST(a_container_as_it_is_alone_has_slowdown_one)
 {
     (void)state;
     struct slowdown_passive got;
@@ -177,7 +177,7 @@ static void a_container_as_it_is_alone_has_slowdown_one(void **state)
 }
 
 /* Faster memory than alone does not make the contention misses dearer: 4e5 * (200 - 20). */
-static void the_exposed_time_is_never_stretched(void **state)
+TEST(the_exposed_time_is_never_stretched)
 {
     (void)state;
     struct slowdown_passive got;
@@ -190,7 +190,7 @@ static void the_exposed_time_is_never_stretched(void **state)
     assert_true(got.cache_excess == 0);
 }
 
-static void without_hit_cycles_only_the_memory_part_is_known(void **state)
+TEST(without_hit_cycles_only_the_memory_part_is_known)
 {
     (void)state;
     struct slowdown_passive got;
@@ -202,7 +202,7 @@ static void without_hit_cycles_only_the_memory_part_is_known(void **state)
     assert_true(isnan(got.ratio));
 }
 
-static void without_the_ratio_alone_only_the_memory_part_is_known(void **state)
+TEST(without_the_ratio_alone_only_the_memory_part_is_known)
 {
     (void)state;
     struct slowdown_passive got;
@@ -214,7 +214,7 @@ static void without_the_ratio_alone_only_the_memory_part_is_known(void **state)
     assert_true(isnan(got.ratio));
 }
 
-static void passive_without_an_estimate(void **state)
+TEST(passive_without_an_estimate)
 {
     (void)state;
     static const struct {
@@ -250,7 +250,7 @@ static struct core_cache in_cycles(double cycles)
     return (struct core_cache){cycles, 0};
 }
 
-static void the_probe_less_the_caches(void **state)
+TEST(the_probe_less_the_caches)
 {
     (void)state;
     assert_near(slowdown_probe_latency(80.238095e-9, in_cycles(44), 2.1e9), 59.286e-9, 5e-13);
@@ -261,7 +261,7 @@ static void the_probe_less_the_caches(void **state)
     assert_true(isnan(slowdown_probe_latency(20e-9, in_cycles(44), 2.1e9)));
 }
 
-static void hits_cost_what_lies_beyond_the_look_up(void **state)
+TEST(hits_cost_what_lies_beyond_the_look_up)
 {
     (void)state;
     assert_near(slowdown_hit_cycles(30e-9, in_cycles(44), 2.1e9), 19, 1e-9);
@@ -271,26 +271,4 @@ static void hits_cost_what_lies_beyond_the_look_up(void **state)
     assert_true(isnan(slowdown_hit_cycles(0, in_cycles(44), 2.1e9)));
     assert_true(isnan(slowdown_hit_cycles(30e-9, in_cycles(0), 2.1e9)));
     assert_true(isnan(slowdown_hit_cycles(30e-9, in_cycles(44), 0)));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_worked_number),
-        cmocka_unit_test(full_tags_and_sampled_tags_with_their_ratio_agree),
-        cmocka_unit_test(negative_contention_counts_as_none),
-        cmocka_unit_test(a_result_below_one_is_one),
-        cmocka_unit_test(misses_may_cost_less_than_hits),
-        cmocka_unit_test(without_hits_and_contention_the_time_of_a_hit_is_not_needed),
-        cmocka_unit_test(asm_without_an_estimate),
-        cmocka_unit_test(the_worked_number_of_passive),
-        cmocka_unit_test(a_container_as_it_is_alone_has_slowdown_one),
-        cmocka_unit_test(the_exposed_time_is_never_stretched),
-        cmocka_unit_test(without_hit_cycles_only_the_memory_part_is_known),
-        cmocka_unit_test(without_the_ratio_alone_only_the_memory_part_is_known),
-        cmocka_unit_test(passive_without_an_estimate),
-        cmocka_unit_test(the_probe_less_the_caches),
-        cmocka_unit_test(hits_cost_what_lies_beyond_the_look_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

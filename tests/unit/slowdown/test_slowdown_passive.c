@@ -29,7 +29,7 @@ static bool basis_is(struct rig *rig, const char *quantity, const char *basis)
     return true;
 }
 
-static void the_worked_number(void **state)
+TEST_WITH(the_worked_number, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_know(rig);
@@ -49,7 +49,7 @@ static void the_worked_number(void **state)
     assert_int_equal(rig->status.verdict.reason, REASON_OK);
 }
 
-static void left_alone_nothing_is_lost(void **state)
+TEST_WITH(left_alone_nothing_is_lost, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -62,7 +62,7 @@ static void left_alone_nothing_is_lost(void **state)
 }
 
 /* Half the frequency: the same memory takes half the cycles, and no more seconds. */
-static void another_frequency_is_no_interference(void **state)
+TEST_WITH(another_frequency_is_no_interference, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_know(rig);
@@ -82,7 +82,7 @@ static void another_frequency_is_no_interference(void **state)
 
 /* A second thread that only spins, at a third of the first one's frequency: the mean frequency
  * falls, the first one's reads take what they took. */
-static void a_slow_cpu_beside_is_no_interference(void **state)
+TEST_WITH(a_slow_cpu_beside_is_no_interference, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_know(rig);
@@ -93,7 +93,7 @@ static void a_slow_cpu_beside_is_no_interference(void **state)
     assert_true(fabs(rig_of_a(rig, C("slowdown_ratio"), "passive") - 1) < 1e-6);
 }
 
-static void no_estimate_until_enough_calm_windows(void **state)
+TEST_WITH(no_estimate_until_enough_calm_windows, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -109,7 +109,7 @@ static void no_estimate_until_enough_calm_windows(void **state)
     assert_int_equal(rig->status.discarded[DISCARD_LEARNING], 18);
 }
 
-static void a_node_that_is_never_calm_gives_no_estimate(void **state)
+TEST_WITH(a_node_that_is_never_calm_gives_no_estimate, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig->facts.machine.numa_nodes = 1;
@@ -165,7 +165,7 @@ static void live_beside_a_busy_hog(struct rig *rig, bool phases)
     }
 }
 
-static void on_a_node_that_is_busy_all_day_it_is_extrapolated(void **state)
+TEST_WITH(on_a_node_that_is_busy_all_day_it_is_extrapolated, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     live_beside_a_busy_hog(rig, false);
@@ -182,7 +182,7 @@ static void on_a_node_that_is_busy_all_day_it_is_extrapolated(void **state)
     assert_true(fabs(cache / 4.5333333e7 - 1) < 0.08);
 }
 
-static void what_misses_alone_may_not_be_known_when_the_latency_is(void **state)
+TEST_WITH(what_misses_alone_may_not_be_known_when_the_latency_is, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     live_beside_a_busy_hog(rig, true);
@@ -197,7 +197,7 @@ static void what_misses_alone_may_not_be_known_when_the_latency_is(void **state)
 }
 
 /* An unseen container may read anything. */
-static void nothing_is_extrapolated_blindly(void **state)
+TEST_WITH(nothing_is_extrapolated_blindly, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig->facts.containers_unseen = 1;
@@ -207,7 +207,7 @@ static void nothing_is_extrapolated_blindly(void **state)
     assert_true(rig_of_a(rig, C("slowdown_observed_cycles"), "passive") == 0);
 }
 
-static void windows_without_misses_are_counted_as_such(void **state)
+TEST_WITH(windows_without_misses_are_counted_as_such, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -227,7 +227,7 @@ static void windows_without_misses_are_counted_as_such(void **state)
 }
 
 /* Waits 20 times as long as alone, all the time and more: 1e9 - 0.95 * 1.1e9 <= 0. */
-static void more_interference_than_cycles_is_no_estimate(void **state)
+TEST_WITH(more_interference_than_cycles_is_no_estimate, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_know(rig);
@@ -240,7 +240,7 @@ static void more_interference_than_cycles_is_no_estimate(void **state)
     assert_int_equal(rig->status.discarded[DISCARD_DENOMINATOR], 1);
 }
 
-static void idle_starved_and_reset_windows_have_no_estimate(void **state)
+TEST_WITH(idle_starved_and_reset_windows_have_no_estimate, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -264,7 +264,7 @@ static void idle_starved_and_reset_windows_have_no_estimate(void **state)
     assert_true(rig_passive(rig, C("slowdown_observed_cycles")) == 2e9);
 }
 
-static void misses_without_cycles_are_implausible(void **state)
+TEST_WITH(misses_without_cycles_are_implausible, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -275,7 +275,7 @@ static void misses_without_cycles_are_implausible(void **state)
     assert_true(isnan(rig_passive(rig, C("slowdown_ratio"))));
 }
 
-static void where_the_ladder_dropped_events_slowdown_is_off(void **state)
+TEST_WITH(where_the_ladder_dropped_events_slowdown_is_off, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -296,7 +296,7 @@ static void where_the_ladder_dropped_events_slowdown_is_off(void **state)
 }
 
 /* The kernel's own watchdog has a reason of its own, since it has a remedy. */
-static void where_the_watchdog_took_a_counter_that_is_the_reason(void **state)
+TEST_WITH(where_the_watchdog_took_a_counter_that_is_the_reason, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -308,7 +308,7 @@ static void where_the_watchdog_took_a_counter_that_is_the_reason(void **state)
     assert_non_null(strstr(rig->status.verdict.words, "kernel.nmi_watchdog=0"));
 }
 
-static void without_hit_cycles_only_the_memory_part_is_there(void **state)
+TEST_WITH(without_hit_cycles_only_the_memory_part_is_there, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig->facts.machine.llc_hit_cycles = 0;
@@ -324,7 +324,7 @@ static void without_hit_cycles_only_the_memory_part_is_there(void **state)
 }
 
 /* 64 cycles at 2.1 GHz, minus c_cache: the 20 that the machine's constant would otherwise say. */
-static void the_probe_may_know_what_a_hit_costs(void **state)
+TEST_WITH(the_probe_may_know_what_a_hit_costs, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_know(rig);
@@ -347,7 +347,7 @@ static void the_probe_may_know_what_a_hit_costs(void **state)
     assert_true(isnan(rig_of_a(rig, C("slowdown_ratio"), "passive")));
 }
 
-static void without_the_base_frequency_slowdown_is_off(void **state)
+TEST_WITH(without_the_base_frequency_slowdown_is_off, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig->facts.machine.base_frequency_hz = 0;
@@ -359,7 +359,7 @@ static void without_the_base_frequency_slowdown_is_off(void **state)
 }
 
 /* Alone "a" stays in the cache: its calm windows tell the ratio, but not what a read takes. */
-static void the_probe_is_the_second_choice(void **state)
+TEST_WITH(the_probe_is_the_second_choice, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -389,7 +389,7 @@ static void the_probe_is_the_second_choice(void **state)
 
 /* The window after a failed read is as long as what it counted: beside a neighbour that reads as
  * much as ever it is calm. */
-static void a_failed_read_lengthens_the_next_window(void **state)
+TEST_WITH(a_failed_read_lengthens_the_next_window, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     const struct load light = {1000 * M, 1000 * M, 2000, 1000, 100000, 100000};
@@ -406,31 +406,4 @@ static void a_failed_read_lengthens_the_next_window(void **state)
     }
     /* The tenth is the first that can be called calm; the eleventh was not read. */
     assert_true(rig_of_a(rig, "slowdown_calm_windows", "") == 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        T(the_worked_number),
-        T(left_alone_nothing_is_lost),
-        T(another_frequency_is_no_interference),
-        T(a_slow_cpu_beside_is_no_interference),
-        T(no_estimate_until_enough_calm_windows),
-        T(a_node_that_is_never_calm_gives_no_estimate),
-        T(on_a_node_that_is_busy_all_day_it_is_extrapolated),
-        T(what_misses_alone_may_not_be_known_when_the_latency_is),
-        T(nothing_is_extrapolated_blindly),
-        T(windows_without_misses_are_counted_as_such),
-        T(more_interference_than_cycles_is_no_estimate),
-        T(idle_starved_and_reset_windows_have_no_estimate),
-        T(misses_without_cycles_are_implausible),
-        T(where_the_ladder_dropped_events_slowdown_is_off),
-        T(where_the_watchdog_took_a_counter_that_is_the_reason),
-        T(without_hit_cycles_only_the_memory_part_is_there),
-        T(the_probe_may_know_what_a_hit_costs),
-        T(without_the_base_frequency_slowdown_is_off),
-        T(the_probe_is_the_second_choice),
-        T(a_failed_read_lengthens_the_next_window),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,9 +9,8 @@ static void assert_near(double got, double want, double tolerance)
         fail_msg("got %.12g, want %.12g within %g", got, want, tolerance);
 }
 
-static void the_worked_number(void **state)
+TEST(the_worked_number)
 {
-    (void)state;
     const struct slowdown_shadow_counts counts = {
         .cycles = 5000000, .shadow_cycles = 2000000, .shadow_cache_cycles = 3500000};
     struct slowdown_shadow got;
@@ -22,9 +21,8 @@ static void the_worked_number(void **state)
 }
 
 /* A shadow clock may be a little slow; no container gains from neighbours. */
-static void a_shadow_slower_than_the_clock_is_no_slowdown(void **state)
+TEST(a_shadow_slower_than_the_clock_is_no_slowdown)
 {
-    (void)state;
     const struct slowdown_shadow_counts counts = {
         .cycles = 1000, .shadow_cycles = 1010, .shadow_cache_cycles = 1005};
     struct slowdown_shadow got;
@@ -33,9 +31,8 @@ static void a_shadow_slower_than_the_clock_is_no_slowdown(void **state)
     assert_true(got.ratio == 1 && got.cache_excess == 0 && got.memory_excess == 0);
 }
 
-static void shadow_without_an_estimate(void **state)
+TEST(shadow_without_an_estimate)
 {
-    (void)state;
     const struct slowdown_shadow_counts idle = {0}, stuck = {.cycles = 1000};
     struct slowdown_shadow got = {.ratio = -1};
     assert_int_equal(slowdown_shadow(&idle, &got), SLOWDOWN_NO_ACCESSES);
@@ -55,7 +52,7 @@ static double shadow_lost(struct rig *rig, const char *resource)
     return rig_value(rig, C("interference_cycles"), more);
 }
 
-static void the_worked_number_in_series(void **state)
+TEST_WITH(the_worked_number_in_series, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     struct quantum q = worked_quantum;
@@ -77,7 +74,7 @@ static void the_worked_number_in_series(void **state)
 }
 
 /* As recordings were before there was this model. */
-static void epochs_without_shadow_clocks_give_asm_alone(void **state)
+TEST_WITH(epochs_without_shadow_clocks_give_asm_alone, slowdown_rig_setup, rig_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -87,16 +84,4 @@ static void epochs_without_shadow_clocks_give_asm_alone(void **state)
     assert_true(isnan(shadow(rig, C("slowdown_observed_cycles"))));
     assert_true(isnan(shadow_lost(rig, "cache")));
     assert_int_equal(rig->status.discarded[DISCARD_DENOMINATOR], 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_worked_number),
-        cmocka_unit_test(a_shadow_slower_than_the_clock_is_no_slowdown),
-        cmocka_unit_test(shadow_without_an_estimate),
-        T(the_worked_number_in_series),
-        T(epochs_without_shadow_clocks_give_asm_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

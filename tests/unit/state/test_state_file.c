@@ -57,9 +57,8 @@ static void expect_refused(size_t max, int expected, const char *reason)
     assert_null(bytes);
 }
 
-static void it_is_replaced_whole_and_is_only_ours(void **unused)
+TEST_WITH(it_is_replaced_whole_and_is_only_ours, setup, teardown)
 {
-    (void)unused;
     struct stat st;
     replace("the first, which is longer");
     umask(0);
@@ -71,9 +70,8 @@ static void it_is_replaced_whole_and_is_only_ours(void **unused)
 }
 
 /* What a killed exporter was writing. */
-static void half_a_file_beside_it_does_no_harm(void **unused)
+TEST_WITH(half_a_file_beside_it_does_no_harm, setup, teardown)
 {
-    (void)unused;
     replace("whole");
     int fd = open(beside, O_WRONLY | O_CREAT, 0666);
     assert_int_equal(write(fd, "ha", 2), 2);
@@ -84,9 +82,8 @@ static void half_a_file_beside_it_does_no_harm(void **unused)
 }
 
 /* A name that others put there is not followed. */
-static void a_link_beside_it_is_not_followed(void **unused)
+TEST_WITH(a_link_beside_it_is_not_followed, setup, teardown)
 {
-    (void)unused;
     char elsewhere[96];
     snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", directory);
     assert_int_equal(symlink(elsewhere, beside), 0);
@@ -95,9 +92,8 @@ static void a_link_beside_it_is_not_followed(void **unused)
     assert_int_equal(access(elsewhere, F_OK), -1);
 }
 
-static void what_is_not_ours_is_refused(void **unused)
+TEST_WITH(what_is_not_ours_is_refused, setup, teardown)
 {
-    (void)unused;
     char other[96];
     expect_refused(100, -ENOENT, "it cannot be opened: No such file or directory");
     replace("text");
@@ -125,9 +121,8 @@ static void what_is_not_ours_is_refused(void **unused)
     expect_refused(100, -EINVAL, "it is not a regular file");
 }
 
-static void a_failure_leaves_what_was_there(void **unused)
+TEST_WITH(a_failure_leaves_what_was_there, setup, teardown)
 {
-    (void)unused;
     char why[128] = "";
     replace("before");
     assert_int_equal(mkdir(beside, 0700), 0);
@@ -187,9 +182,8 @@ static size_t lines(int fd, char *text, size_t size)
     return count;
 }
 
-static void failures_are_told_once_and_when_they_end(void **unused)
+TEST_WITH(failures_are_told_once_and_when_they_end, setup, teardown)
 {
-    (void)unused;
     char log_path[] = "/tmp/test_state_log_XXXXXX", text[4096];
     int fd = mkstemp(log_path);
     unlink(log_path);
@@ -226,9 +220,8 @@ static void failures_are_told_once_and_when_they_end(void **unused)
     close(fd);
 }
 
-static void what_was_started_is_finished(void **unused)
+TEST_WITH(what_was_started_is_finished, setup, teardown)
 {
-    (void)unused;
     static const struct state_identity here = {.boot_id = "boot"};
     const struct log log = {.fd = -1};
     struct state_saver *saver;
@@ -241,16 +234,4 @@ static void what_was_started_is_finished(void **unused)
     state_saver_start(saver, state_write_end(&writer));
     state_saver_free(saver);
     assert_int_equal(saved_at(), 9);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        T(it_is_replaced_whole_and_is_only_ours), T(half_a_file_beside_it_does_no_harm),
-        T(a_link_beside_it_is_not_followed),      T(what_is_not_ours_is_refused),
-        T(a_failure_leaves_what_was_there),       T(failures_are_told_once_and_when_they_end),
-        T(what_was_started_is_finished),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

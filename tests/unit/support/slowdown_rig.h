@@ -14,7 +14,6 @@
  * setup wants the optional series as well; setup_default only those of the default options. */
 int slowdown_rig_setup(void **state);
 int slowdown_rig_setup_default(void **state);
-#define T(name) cmocka_unit_test_setup_teardown(name, slowdown_rig_setup, rig_teardown)
 
 /* What a container does in a window of one second, on CPU 0. */
 struct load {

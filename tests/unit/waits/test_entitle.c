@@ -2,15 +2,9 @@
  * Shares of CPU time by weight: the tree, CPU sets, and orders of paths that mislead.
  */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 
 #include "exporter/source/waits/entitle.h"
+#include "tests/unit/support/unit.h"
 
 static void share(struct entitled *all, size_t n)
 {
@@ -21,14 +15,13 @@ static void share(struct entitled *all, size_t n)
 }
 
 /* As in the header: of two CPUs 0.5, 1 and 0.5. */
-static void as_worked(void **state)
+TEST(as_worked)
 {
     struct entitled all[] = {
         {.path = "/c", .cpu_set = 3, .weight = {100}},
         {.path = "/pods/a", .cpu_set = 3, .weight = {300, 100}},
         {.path = "/pods/b", .cpu_set = 3, .weight = {300, 200}},
     };
-    (void)state;
     share(all, 3);
     assert_true(fabs(2 * all[0].share - (0.5)) < 1e-9);
     assert_true(fabs(2 * all[1].share - (0.5)) < 1e-9);
@@ -36,14 +29,13 @@ static void as_worked(void **state)
 }
 
 /* Kubernetes: the pod's weight is what counts among pods, whatever its containers' are. */
-static void the_pod_counts(void **state)
+TEST(the_pod_counts)
 {
     struct entitled all[] = {
         {.path = "/k/pod1/main", .cpu_set = 1, .weight = {100, 100, 1000}},
         {.path = "/k/pod1/side", .cpu_set = 1, .weight = {100, 100, 1000}},
         {.path = "/k/pod2/main", .cpu_set = 1, .weight = {100, 100, 1}},
     };
-    (void)state;
     share(all, 3);
     assert_true(fabs(all[0].share - (0.25)) < 1e-9);
     assert_true(fabs(all[1].share - (0.25)) < 1e-9);
@@ -51,7 +43,7 @@ static void the_pod_counts(void **state)
 }
 
 /* Who has a CPU of its own shares with nobody, and nobody with it. */
-static void other_cpus_are_no_rivals(void **state)
+TEST(other_cpus_are_no_rivals)
 {
     struct entitled all[] = {
         {.path = "/alone", .cpu_set = 4, .weight = {100}},
@@ -59,7 +51,6 @@ static void other_cpus_are_no_rivals(void **state)
         {.path = "/other", .cpu_set = 3, .weight = {300}},
         {.path = "/wide", .cpu_set = 7, .weight = {100}},
     };
-    (void)state;
     share(all, 4);
     assert_true(fabs(all[0].share - (0.5)) < 1e-9); /* with /wide */
     assert_true(fabs(all[1].share - (0.2)) < 1e-9);
@@ -68,7 +59,7 @@ static void other_cpus_are_no_rivals(void **state)
 }
 
 /* "/a-b" sorts before "/a/x", and "/a" is not "/ab". */
-static void paths_that_look_alike(void **state)
+TEST(paths_that_look_alike)
 {
     struct entitled all[] = {
         {.path = "/a-b/x", .cpu_set = 1, .weight = {100, 100}},
@@ -76,7 +67,6 @@ static void paths_that_look_alike(void **state)
         {.path = "/a/y", .cpu_set = 1, .weight = {100, 100}},
         {.path = "/ab", .cpu_set = 1, .weight = {100}},
     };
-    (void)state;
     share(all, 4);
     assert_true(fabs(all[0].share - (1.0 / 3)) < 1e-9);
     assert_true(fabs(all[1].share - (1.0 / 6)) < 1e-9);
@@ -85,7 +75,7 @@ static void paths_that_look_alike(void **state)
 }
 
 /* Deeper than levels are kept for, or with paths that are none: no share, or some, but an end. */
-static void odd_paths(void **state)
+TEST(odd_paths)
 {
     struct entitled all[] = {
         {.path = "", .cpu_set = 1},
@@ -93,7 +83,6 @@ static void odd_paths(void **state)
         {.path = "/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p", .cpu_set = 1, .weight = {1, 1, 1, 1}},
         {.path = "/a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/q", .cpu_set = 1, .weight = {1, 1, 1, 1}},
     };
-    (void)state;
     share(all, 4);
     for (size_t i = 0; i < 4; i++)
         assert_true(all[i].share >= 0 && all[i].share <= 1);
@@ -102,14 +91,13 @@ static void odd_paths(void **state)
 
 /* As many as are monitored at most: together they have all that there is. Sets of CPUs beyond those
  * that are told apart have no share. */
-static void four_thousand(void **state)
+TEST(four_thousand)
 {
     enum { ALL = 4096, PODS = 64 };
     static struct entitled all[ALL];
     static struct entitled *at[ALL];
     static char paths[ALL][32];
     double sum = 0;
-    (void)state;
     for (int i = 0; i < ALL; i++) {
         snprintf(paths[i], sizeof paths[i], "/k/pod%02d/c%02d", i / PODS, i % PODS);
         all[i] = (struct entitled){.path = paths[i], .cpu_set = 1, .weight = {100, 100, 100}};
@@ -124,17 +112,4 @@ static void four_thousand(void **state)
     entitle(at, ALL);
     assert_true(all[0].share > 0);
     assert_true(all[47].share == 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_worked),
-        cmocka_unit_test(the_pod_counts),
-        cmocka_unit_test(other_cpus_are_no_rivals),
-        cmocka_unit_test(paths_that_look_alike),
-        cmocka_unit_test(odd_paths),
-        cmocka_unit_test(four_thousand),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,10 @@
 /*
  * The kernel's files of waits and bounds: as the kernel writes them, cut off, and wrong.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/source/waits/parse.h"
+#include "tests/unit/support/unit.h"
 
-static void lines_of_numbers(void **state)
+TEST(lines_of_numbers)
 {
     static const struct {
         const char *text, *key;
@@ -30,7 +22,6 @@ static void lines_of_numbers(void **state)
         {"nr_periods 1 2\n", "nr_periods", -EINVAL, 7},
         {"nr_periods -1\n", "nr_periods", -EINVAL, 7},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         uint64_t value = 7;
         assert_int_equal(flat_parse(table[i].text, strlen(table[i].text), table[i].key, &value),
@@ -39,7 +30,7 @@ static void lines_of_numbers(void **state)
     }
 }
 
-static void pressure(void **state)
+TEST(pressure)
 {
     static const char text[] = "some avg10=1.53 avg60=0.87 avg300=0.73 total=153512\n"
                                "full avg10=0.00 avg60=0.00 avg300=0.00 total=42\n";
@@ -51,7 +42,6 @@ static void pressure(void **state)
         "some total=1\nfull total=\n",
     };
     struct pressure_totals out = {.some_ns = 7};
-    (void)state;
     assert_int_equal(pressure_totals_parse(text, sizeof text - 1, &out), 0);
     assert_int_equal(out.some_ns, 153512000);
     assert_true(out.has_full && out.full_ns == 42000);
@@ -68,7 +58,7 @@ static void pressure(void **state)
     assert_int_equal(out.some_ns, 7);
 }
 
-static void limits(void **state)
+TEST(limits)
 {
     static const struct {
         const char *text;
@@ -85,7 +75,6 @@ static void limits(void **state)
         {"18446744073709551615 1\n", -EINVAL, 7},
     };
     uint64_t value = 7;
-    (void)state;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         uint64_t quota = 7;
         assert_int_equal(cpu_max_parse(table[i].text, strlen(table[i].text), &quota), table[i].err);
@@ -100,7 +89,7 @@ static void limits(void **state)
     assert_int_equal(value, 12);
 }
 
-static void steal(void **state)
+TEST(steal)
 {
     static const char text[] = "cpu  9 9 9 9 9 9 9 9 9 9\n"
                                "cpu0 1 2 3 4 5 6 7 80 9 10\n"
@@ -108,7 +97,6 @@ static void steal(void **state)
                                "cpu52 1 2 3 4 5 6 7 30 9 10\n"
                                "intr 1\n";
     struct steal_totals out;
-    (void)state;
     assert_int_equal(steal_parse(text, sizeof text - 1, 100, &out), 0);
     assert_int_equal(out.ns[0], 1100000000); /* CPUs 0 and 52 */
     assert_int_equal(out.cpus[0], 2);
@@ -121,11 +109,10 @@ static void steal(void **state)
     assert_int_equal(out.cpus[0], 2);
 }
 
-static void cpus_and_delays(void **state)
+TEST(cpus_and_delays)
 {
     uint64_t set = 7, delay = 7;
     size_t cpus = 7;
-    (void)state;
     assert_int_equal(cpu_set_parse("0,2-3,52\n", 9, &set, &cpus), 0);
     assert_int_equal(set, 0xd);
     assert_int_equal(cpus, 4);
@@ -136,14 +123,4 @@ static void cpus_and_delays(void **state)
     assert_int_equal(delay, 1234);
     assert_int_equal(schedstat_parse("5 99\n", 5, &delay), -EINVAL);
     assert_int_equal(delay, 1234);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_of_numbers), cmocka_unit_test(pressure),
-        cmocka_unit_test(limits),           cmocka_unit_test(steal),
-        cmocka_unit_test(cpus_and_delays),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,23 +2,14 @@
  * What containers wait for, from cgroup files in a tree of our own: v2, v1 and both; files that
  * come late, are cut off or wrong; totals that fall; cgroups that go; descriptors called in.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "exporter/base/clock.h"
 #include "exporter/source/waits/files.h"
 #include "exporter/source/waits/waits.h"
 #include "tests/unit/support/fixture.h"
+#include "tests/unit/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -126,7 +117,7 @@ static void v2_stat(struct place *p, unsigned usage_us, unsigned periods, unsign
                   periods, throttled);
 }
 
-static void v2(void **state)
+TEST_WITH(v2, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle;
@@ -163,7 +154,7 @@ static void v2(void **state)
 
 /* v1's limit and v2's pressure of the same processes; and the pod's limit, which is reached more
  * often than its own. */
-static void both_versions(void **state)
+TEST_WITH(both_versions, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle;
@@ -187,7 +178,7 @@ static void both_versions(void **state)
 }
 
 /* The runtime makes v1's cgroup after v2's: its history is not the container's loss. */
-static void a_limit_that_comes_later(void **state)
+TEST_WITH(a_limit_that_comes_later, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle;
@@ -204,7 +195,7 @@ static void a_limit_that_comes_later(void **state)
     assert_int_equal(WAITS(THROTTLED_PERIODS), 5);
 }
 
-static void v1_alone(void **state)
+TEST_WITH(v1_alone, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle;
@@ -234,7 +225,7 @@ static void v1_alone(void **state)
 }
 
 /* Half a file, nonsense, nothing: that part is absent, the rest is there. */
-static void bad_files(void **state)
+TEST_WITH(bad_files, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle;
@@ -258,7 +249,7 @@ static void bad_files(void **state)
 }
 
 /* Events and refaults are read of suspects, and are theirs since they became some. */
-static void suspects(void **state)
+TEST_WITH(suspects, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle;
@@ -291,7 +282,7 @@ static void suspects(void **state)
 
 /* Half a file of events is none; one that fell tells nothing until the next. Where there is none,
  * there is no limit. */
-static void bad_events(void **state)
+TEST_WITH(bad_events, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle;
@@ -318,7 +309,7 @@ static void bad_events(void **state)
 }
 
 /* The pod's limit counts; a sibling's, which is in the pod's memory.events as well, does not. */
-static void limits_above(void **state)
+TEST_WITH(limits_above, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle;
@@ -342,7 +333,7 @@ static void limits_above(void **state)
     assert_int_equal(WAITS(MEMORY_LIMIT_EVENTS), 3);
 }
 
-static void bounds(void **state)
+TEST_WITH(bounds, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle, other;
@@ -391,7 +382,7 @@ static void bounds(void **state)
     p->source->ops->close(p->source, other);
 }
 
-static void descriptors(void **state)
+TEST_WITH(descriptors, setup, teardown)
 {
     struct place *p = *state;
     uint64_t first, second;
@@ -417,7 +408,7 @@ static void descriptors(void **state)
 }
 
 /* May not be read: not the CPU time, then not at all; not the pressure, then without it. */
-static void no_permission(void **state)
+TEST_WITH(no_permission, setup, teardown)
 {
     struct place *p = *state;
     uint64_t handle;
@@ -432,22 +423,4 @@ static void no_permission(void **state)
     assert_int_equal(open_c(p, "/d", GROUP_WAITS, &handle), -ENOENT);
     unlinkat(p->directory, "cgroup.procs", 0);
     assert_int_equal(open_c(p, "/gone", GROUP_WAITS, &handle), -ESRCH);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(v2, setup, teardown),
-        cmocka_unit_test_setup_teardown(both_versions, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_limit_that_comes_later, setup, teardown),
-        cmocka_unit_test_setup_teardown(v1_alone, setup, teardown),
-        cmocka_unit_test_setup_teardown(bad_files, setup, teardown),
-        cmocka_unit_test_setup_teardown(suspects, setup, teardown),
-        cmocka_unit_test_setup_teardown(bad_events, setup, teardown),
-        cmocka_unit_test_setup_teardown(limits_above, setup, teardown),
-        cmocka_unit_test_setup_teardown(bounds, setup, teardown),
-        cmocka_unit_test_setup_teardown(descriptors, setup, teardown),
-        cmocka_unit_test_setup_teardown(no_permission, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
