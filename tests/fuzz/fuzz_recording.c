@@ -39,7 +39,7 @@ static void check_line(const char *text, size_t len)
         check(line.lost.access < ACCESS_KINDS);
     if (line.kind == RECORDING_LEARNED)
         check(strlen(line.learned.hex) % 2 == 0 &&
-                strlen(line.learned.hex) <= 2 * RECORDING_LEARNED_PIECE);
+              strlen(line.learned.hex) <= 2 * RECORDING_LEARNED_PIECE);
     if (line.kind == RECORDING_PROBE)
         check(line.probe.latency_ns > 0);
     if (line.kind == RECORDING_HEADER)
