@@ -353,7 +353,8 @@ int client_get(const struct client_address *address, const char *path, uint64_t 
     if (!err)
         err = receive(&exchange, body, len);
     if (err)
-        snprintf(error, error_size, "%s", exchange.why ? exchange.why : strerror(-err));
+        snprintf(error, error_size, "%s%s%s", address->socket, address->socket[0] ? ": " : "",
+                 exchange.why ? exchange.why : strerror(-err));
     if (err == -EFBIG)
         client_buffer_release(buffer);
     if (exchange.fd >= 0)
