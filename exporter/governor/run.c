@@ -266,12 +266,11 @@ static void lose_server(void *context)
 /* One address, or several with a comma between. */
 static int start_server(struct run *run, char *error, size_t error_size)
 {
-    enum { ADDRESSES = 8 };
-    const char *listen[ADDRESSES];
-    char addresses[1024], *rest = addresses;
+    const char *listen[FLAGS_LISTEN_MAX];
+    char addresses[FLAGS_LISTEN_BYTES], *rest = addresses;
     size_t n = 0;
     snprintf(addresses, sizeof addresses, "%s", run->flags->listen);
-    while (rest && n < ADDRESSES)
+    while (rest && n < FLAGS_LISTEN_MAX)
         listen[n++] = strsep(&rest, ",");
     struct http_config http = {.listen = listen,
                                .n_listen = n,

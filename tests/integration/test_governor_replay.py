@@ -157,7 +157,8 @@ class Report(unittest.TestCase):
 
     def test_what_is_refused(self):
         for flags, path in ((["--report", "--enforce"], self.plain), ([], self.plain),
-                            (["--report=html"], self.plain), (["--report"], "/nonexistent")):
+                            (["--report=html"], self.plain), (["--report"], "/nonexistent"),
+                            (["--report", "--web.listen-address=" + 8 * ":1," + ":1"], self.plain)):
             with self.subTest(flags=flags, path=path):
                 self.assertEqual(self.run_report(path, *flags, status=2).stdout, "")
         empty = self.write("empty.jsonl", list(recording())[:1])

@@ -32,7 +32,7 @@ static const struct flag {
      "Print what would have been held over the recording, and what that would have brought, and "
      "end. Alone it is a table."},
     {"web.listen-address", KIND_TEXT, MEMBER(listen), "ADDRESS:PORT",
-     "Address on which HTTP is served. Default: 127.0.0.1:10067."},
+     "Where HTTP is served, or up to eight with a comma between. Default: 127.0.0.1:10067."},
     {"web.config.file", KIND_TEXT, MEMBER(web_config_file), "FILE",
      "TLS and passwords: the YAML of Prometheus' exporter-toolkit."},
     {"path.procfs", KIND_TEXT, MEMBER(procfs), "DIRECTORY", "Where the host's procfs is mounted."},
@@ -127,6 +127,14 @@ static int take(struct flags *flags, int argc, char *const *argv, int *next, cha
     return set(flags, flag, value, error, error_size);
 }
 
+static size_t count(const char *text, char which)
+{
+    size_t n = 0;
+    for (; *text; text++)
+        n += *text == which;
+    return n;
+}
+
 static int check(const struct flags *flags, char *error, size_t error_size)
 {
     const char *wrong = NULL;
@@ -137,6 +145,9 @@ static int check(const struct flags *flags, char *error, size_t error_size)
     else if (flags->state_directory[0] != '/' ||
              strlen(flags->state_directory) >= CONFIG_DIRECTORY_MAX)
         wrong = "--state-directory: must be an absolute path of less than 256 bytes";
+    else if (count(flags->listen, ',') >= FLAGS_LISTEN_MAX ||
+             strlen(flags->listen) >= FLAGS_LISTEN_BYTES)
+        wrong = "--web.listen-address: must be eight addresses at most";
     else if (flags->restore && flags->check)
         wrong = "--restore contradicts --check";
     else if ((flags->replay_file != NULL) != (flags->report != REPORT_NONE))

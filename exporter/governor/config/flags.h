@@ -10,6 +10,9 @@
 #include "exporter/governor/config/config.h"
 
 /* Texts point into argv or are constants. */
+/* Of the addresses that HTTP is served on: how many, and as one text. */
+enum { FLAGS_LISTEN_MAX = 8, FLAGS_LISTEN_BYTES = 1024 };
+
 enum report { REPORT_NONE, REPORT_TABLE, REPORT_JSON };
 
 struct flags {
