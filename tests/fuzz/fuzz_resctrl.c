@@ -35,10 +35,10 @@ static void read_group(const char *text, size_t len)
 static void make_mask(const uint8_t *data, size_t size)
 {
     uint32_t whole;
-    if (size < sizeof whole + 2)
+    if (size < sizeof whole + 1)
         return;
     memcpy(&whole, data, sizeof whole);
-    uint32_t mask = resctrl_mask(whole, data[4], data[5]);
+    uint32_t mask = resctrl_mask(whole, data[4]);
     int ways = __builtin_popcount(whole);
     check(__builtin_popcount(mask) == (data[4] < ways ? data[4] : ways) || !mask);
     check(!resctrl_mask_is_contiguous(whole) || (mask & ~whole) == 0);

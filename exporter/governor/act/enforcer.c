@@ -39,9 +39,7 @@ static void spell(const struct enforcer *enforcer, const struct holding *holding
                   char out[CLAIM_TEXT_MAX])
 {
     const struct actuator *actuator = holding_actuator(enforcer, holding);
-    struct claim claim = holding->claim;
-    claim.at = holding->wanted_at;
-    actuator->ops->format(actuator->self, &claim, value, out);
+    actuator->ops->format(actuator->self, &holding->claim, value, out);
 }
 
 /* It is of that one alone: the others go on. */
@@ -73,12 +71,9 @@ static void add_intent(struct enforcer *enforcer, struct holding *holding, doubl
 
 static enum action action_to(const struct holding *holding, double value)
 {
-    if (value == holding->claim.value)
-        return ACTION_SET;
     return value < holding->claim.value ? ACTION_CUT : ACTION_RAISE;
 }
 
-/* As many ways as before, but others, are a change, too. */
 static enum guard_verdict ask_guard(struct enforcer *enforcer, struct holding *holding,
                                     double *value)
 {
@@ -86,15 +81,9 @@ static enum guard_verdict ask_guard(struct enforcer *enforcer, struct holding *h
     size_t n_open = enforcer_open(enforcer);
     if (enforcer->config.dry && holding_is_held(enforcer, holding))
         n_open--; /* it has no number by which the guard would know it */
-    enum guard_verdict verdict =
-        guard_check(&enforcer->guard, &holding->memory, claim, holding->wanted,
-                    (uint64_t)(holding->because.period_seconds * 1e9), n_open, enforcer->tick,
-                    enforcer->now_ns, value);
-    if (verdict != GUARD_SAME || claim->value >= claim->most || holding->wanted_at == claim->at)
-        return verdict;
-    *value = claim->value;
-    return guard_move(&enforcer->guard, &holding->memory, claim, n_open, enforcer->tick,
-                      enforcer->now_ns);
+    return guard_check(&enforcer->guard, &holding->memory, claim, holding->wanted,
+                       (uint64_t)(holding->because.period_seconds * 1e9), n_open, enforcer->tick,
+                       enforcer->now_ns, value);
 }
 
 /* ---- who gives way at the limit of claims ---- */
@@ -201,7 +190,6 @@ static void plan_change(struct enforcer *enforcer, struct holding *holding)
         holding_text(enforcer, holding, from);
         spell(enforcer, holding, value, to);
         holding->claim.value = value;
-        holding->claim.at = holding->wanted_at;
         holding->since_wall_ns = enforcer->wall_ns;
         enforcer_tell(enforcer, holding, action, OUTCOME_DRY_RUN, from, to, "");
     } else if (!enforcer->failing_since_ns) {
@@ -238,9 +226,7 @@ static void make_change(struct enforcer *enforcer, const struct change *change)
     const struct actuator *actuator = holding_actuator(enforcer, holding);
     enum action action = action_to(holding, change->value);
     holding->before = holding->claim.value;
-    holding->before_at = holding->claim.at;
     holding->claim.value = change->value;
-    holding->claim.at = holding->wanted_at;
     memcpy(holding->claim.from, intent->from, sizeof intent->from);
     memcpy(holding->claim.set, intent->to, sizeof intent->to);
     int err = actuator->ops->apply(actuator->self, &holding->claim);

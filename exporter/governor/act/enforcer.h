@@ -65,7 +65,6 @@ struct holding {
     double floor;
     double aim;    /* its policy's own to remember; NaN at first */
     double wanted; /* NaN: nothing this tick */
-    unsigned wanted_at;
     struct because because;
     uint64_t since_wall_ns;    /* of the last change; 0: none */
     uint64_t culprit_until_ns; /* so long nobody takes its claim */
@@ -78,7 +77,6 @@ struct holding {
     /* The last change failed, and what the file has is not known yet; the value before it. */
     bool unsure;
     double before;
-    unsigned before_at;
 };
 
 struct enforcer;
@@ -109,9 +107,6 @@ struct holding *enforcer_see(struct enforcer *enforcer, enum knob knob,
  * not governed in this tick. Counted; the log says when that begins and ends. */
 void enforcer_leave_out(struct enforcer *enforcer);
 void enforcer_want(struct holding *holding, double value, const struct because *because);
-/* The same of ways with so many below the first. */
-void enforcer_want_at(struct holding *holding, double value, unsigned at,
-                      const struct because *because);
 /* CPUs that a cgroup may use, by its cpuset and its quota; NaN: not known. Nothing is claimed. */
 double enforcer_cpus(const struct enforcer *enforcer, const char *path);
 /* Whether nothing is written at all. */

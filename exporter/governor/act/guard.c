@@ -123,18 +123,6 @@ static enum guard_verdict may_change(const struct guard *guard, const struct gua
     return verdict == GUARD_PASS && full ? GUARD_CLAIMS : verdict;
 }
 
-enum guard_verdict guard_move(struct guard *guard, struct guard_memory *memory,
-                              const struct claim *claim, size_t n_open, uint64_t tick,
-                              uint64_t now_ns)
-{
-    enum guard_verdict verdict = may_change(guard, memory, claim, n_open, tick, now_ns);
-    if (verdict == GUARD_PASS && !take_token(guard, now_ns))
-        verdict = GUARD_RATE;
-    if (verdict == GUARD_PASS)
-        memory->changed_tick = tick + 1;
-    return verdict;
-}
-
 enum guard_verdict guard_check(struct guard *guard, struct guard_memory *memory,
                                const struct claim *claim, double wanted, uint64_t period_ns,
                                size_t n_open, uint64_t tick, uint64_t now_ns, double *value)
@@ -149,7 +137,9 @@ enum guard_verdict guard_check(struct guard *guard, struct guard_memory *memory,
         wanted = claim->least;
     if (wanted == claim->value)
         return GUARD_SAME;
-    enum guard_verdict verdict = guard_move(guard, memory, claim, n_open, tick, now_ns);
+    enum guard_verdict verdict = may_change(guard, memory, claim, n_open, tick, now_ns);
+    if (verdict == GUARD_PASS)
+        verdict = guard_give_way(guard, memory, tick, now_ns);
     if (verdict != GUARD_PASS)
         return verdict;
     if (wanted < claim->value)

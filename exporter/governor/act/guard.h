@@ -83,11 +83,6 @@ enum guard_verdict guard_check(struct guard *guard, struct guard_memory *memory,
                                const struct claim *claim, double wanted, uint64_t period_ns,
                                size_t n_open, uint64_t tick, uint64_t now_ns, double *value);
 
-/* The same for a change that leaves the value as it is: other ways, as many. */
-enum guard_verdict guard_move(struct guard *guard, struct guard_memory *memory,
-                              const struct claim *claim, size_t n_open, uint64_t tick,
-                              uint64_t now_ns);
-
 /* Whether no rule forbids that a claim is given back for another one: flapping it stays, and what
  * failed waits. */
 bool guard_may_give_way(const struct guard *guard, const struct guard_memory *memory,

@@ -160,7 +160,6 @@ void holding_settle(struct holding *holding, const char *now)
         return; /* it happened */
     memcpy(claim->set, claim->from, sizeof claim->set);
     claim->value = holding->before;
-    claim->at = holding->before_at;
 }
 
 /* Nothing is set any more, whatever the file says. */
@@ -169,7 +168,6 @@ static void forget_change(struct holding *holding)
     holding->claim.id = 0;
     holding->claim.from[0] = holding->claim.set[0] = '\0';
     holding->claim.value = holding->claim.most;
-    holding->claim.at = 0;
     holding->unsure = false;
     holding->since_wall_ns = 0;
 }
@@ -267,17 +265,10 @@ struct holding *enforcer_see(struct enforcer *enforcer, enum knob knob,
     return holding;
 }
 
-void enforcer_want_at(struct holding *holding, double value, unsigned at,
-                      const struct because *because)
-{
-    holding->wanted = value;
-    holding->wanted_at = at;
-    holding->because = *because;
-}
-
 void enforcer_want(struct holding *holding, double value, const struct because *because)
 {
-    enforcer_want_at(holding, value, 0, because);
+    holding->wanted = value;
+    holding->because = *because;
 }
 
 double enforcer_cpus(const struct enforcer *enforcer, const char *path)

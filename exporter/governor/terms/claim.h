@@ -44,7 +44,6 @@ struct claim {
     /* In the knob's unit: least <= value <= most, always. most is what 'original' allows. */
     double least, most, value;
     double step; /* values are multiples of it; 0: any */
-    unsigned at; /* of ways: how many there are below the first; 0: of the others */
     size_t kept; /* tasks that keep() has looked at in this round; not in the journal */
     /* The writer's own (writer.h): of a quota; and whether the last write has given it back. */
     uint64_t period_us;

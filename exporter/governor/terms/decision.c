@@ -1,6 +1,6 @@
 #include "exporter/governor/terms/decision.h"
 
-static const char *const action_names[ACTIONS] = {"cut", "raise", "set", "release"};
+static const char *const action_names[ACTIONS] = {"cut", "raise", "release"};
 static const char *const outcome_names[OUTCOMES] = {"applied", "dry_run", "limited", "foreign",
                                                     "failed"};
 static const char *const release_names[RELEASE_REASONS] = {

@@ -12,7 +12,6 @@
 enum action {
     ACTION_CUT,
     ACTION_RAISE,
-    ACTION_SET,     /* other ways, as many */
     ACTION_RELEASE, /* all that it may have again; with OUTCOME_FOREIGN, not by us */
     ACTIONS
 };

@@ -198,7 +198,7 @@ static void knob_format(void *self, const struct claim *claim, double value,
         memcpy(out, claim->original, CLAIM_TEXT_MAX);
     else if (knob->knob == KNOB_WAYS)
         snprintf(out, CLAIM_TEXT_MAX, "%x",
-                 resctrl_mask(mask_of(claim->original), (unsigned)value, claim->at));
+                 resctrl_mask(mask_of(claim->original), (unsigned)value));
     else
         snprintf(out, CLAIM_TEXT_MAX, "%.5g", value);
 }

@@ -26,7 +26,6 @@ struct scene {
     uint64_t tick, now_ns;
     double ways[CONTAINERS], mba[CONTAINERS]; /* wished for; NaN: nothing */
     double floor;                             /* of ways; 0: 2 */
-    unsigned at;
 };
 
 static void open_all(struct scene *scene)
@@ -91,7 +90,7 @@ static void see(struct scene *scene, enum knob knob, unsigned i, double floor, d
         .container_id = "0a1b", .name = "batch/job/worker", .path = path, .floor = floor};
     struct holding *holding = enforcer_see(scene->enforcer, knob, &subject);
     if (holding && holding->known && !isnan(wanted))
-        enforcer_want_at(holding, wanted, knob == KNOB_WAYS ? scene->at : 0, &because);
+        enforcer_want(holding, wanted, &because);
 }
 
 static void tick(struct scene *scene)
@@ -208,18 +207,6 @@ TEST_WITH(who_has_the_same_shares_a_group, setup, teardown)
     assert_int_equal(fake_resctrl_ours(&scene->fake), 1);
     assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0, 0), 0);
     expect_none(scene);
-}
-
-TEST_WITH(ways_have_a_place, setup, teardown)
-{
-    struct scene *scene = *state;
-    scene->ways[0] = 3;
-    scene->at = 4;
-    tick(scene);
-    expect(scene, 0, "ig_70_100", 0x70, 100);
-    scene->at = 10; /* would reach beyond */
-    tick(scene);
-    expect(scene, 0, "ig_700_100", 0x700, 100);
 }
 
 TEST_WITH(who_is_born_or_joins_is_brought_along, setup, teardown)
@@ -722,7 +709,6 @@ TEST_WITH(whatever_happens, setup, teardown)
         for (int i = 0; i < 10; i++) {
             unsigned k = draw(&seed) % CONTAINERS;
             disturb(scene, &seed);
-            scene->at = draw(&seed) % 4;
             scene->ways[k] = draw(&seed) % 5 ? (double)(draw(&seed) % 12) : NAN;
             scene->mba[k] = draw(&seed) % 5 ? (double)(draw(&seed) % 110) : NAN;
             scene->now_ns += (draw(&seed) % 2) * 70 * SECOND;

@@ -52,7 +52,8 @@ static void knob_format(void *self, const struct claim *claim, double value,
                         char out[CLAIM_TEXT_MAX])
 {
     (void)self;
-    snprintf(out, CLAIM_TEXT_MAX, "%g@%u", value, claim->at);
+    (void)claim;
+    snprintf(out, CLAIM_TEXT_MAX, "%g", value);
 }
 
 static const struct actuator_ops knob_ops = {

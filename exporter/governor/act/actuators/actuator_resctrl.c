@@ -275,7 +275,6 @@ static int allocation_claim(void *self, double floor, struct claim *claim)
     if (err)
         return err;
     claim->value = claim->most;
-    claim->at = 0;
     claim->from[0] = claim->set[0] = '\0';
     return 0;
 }
@@ -346,7 +345,7 @@ static void allocation_format(void *self, const struct claim *claim, double valu
     memcpy(out, claim->original, CLAIM_TEXT_MAX);
     if (value >= claim->most || !allocation_replace(allocation, claim->original, &place))
         return;
-    place.mask = resctrl_mask(place.mask, (unsigned)value, claim->at);
+    place.mask = resctrl_mask(place.mask, (unsigned)value);
     place.percent = (unsigned)fmax(claim->least, floor(value / claim->step) * claim->step);
     allocation_spell(allocation, place, out);
 }

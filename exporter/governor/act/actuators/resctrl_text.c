@@ -168,16 +168,15 @@ bool resctrl_name_parse(const char *name, uint32_t *mask, uint32_t *percent)
 
 /* ---- masks ---- */
 
-uint32_t resctrl_mask(uint32_t whole, unsigned ways, unsigned at)
+uint32_t resctrl_mask(uint32_t whole, unsigned ways)
 {
     unsigned most = (unsigned)__builtin_popcount(whole);
     ways = ways < most ? ways : most;
-    at = at + ways > most ? most - ways : at;
     uint64_t mask = (UINT64_C(1) << ways) - 1;
-    return whole ? (uint32_t)(mask << (at + (unsigned)__builtin_ctz(whole))) : 0;
+    return whole ? (uint32_t)(mask << (unsigned)__builtin_ctz(whole)) : 0;
 }
 
 bool resctrl_mask_is_contiguous(uint32_t mask)
 {
-    return mask && resctrl_mask(mask, 32, 0) == mask;
+    return mask && resctrl_mask(mask, 32) == mask;
 }

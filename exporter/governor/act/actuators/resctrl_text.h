@@ -46,9 +46,9 @@ void resctrl_name_format(uint32_t mask, uint32_t percent, char *out);
 /* False: it is no group of the governor's. */
 bool resctrl_name_parse(const char *name, uint32_t *mask, uint32_t *percent);
 
-/* So many ways, so many above the lowest of 'whole', which is contiguous; not beyond it. Worked: 3
- * of 7ff -> 7; 2 at 3 of ff0 -> 180. */
-uint32_t resctrl_mask(uint32_t whole, unsigned ways, unsigned at);
+/* So many of the lowest ways of 'whole', which is contiguous; not beyond it. Worked: 3 of 7ff -> 7;
+ * 2 of ff0 -> 30. */
+uint32_t resctrl_mask(uint32_t whole, unsigned ways);
 /* Intel's hardware takes no other. */
 bool resctrl_mask_is_contiguous(uint32_t mask);
 
