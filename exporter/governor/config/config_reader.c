@@ -113,6 +113,9 @@ int config_read_word(struct config_reader *reader, const json_t *object, const c
     for (int i = 0; text && words[i]; i++)
         if (strcmp(words[i], text) == 0)
             return i;
-    config_fail(reader, "%s.%s: must be \"%s\" or \"%s\"", where, key, words[0], words[1]);
+    if (words[1])
+        config_fail(reader, "%s.%s: must be \"%s\" or \"%s\"", where, key, words[0], words[1]);
+    else
+        config_fail(reader, "%s.%s: must be \"%s\"", where, key, words[0]);
     return fallback;
 }
