@@ -30,11 +30,11 @@ static bool is_free(const struct writer *writer, int tid)
             (strncmp(group, "res:", 4) == 0 && rules_group(group + 4, &mask, &percent)));
 }
 
-/* Of a container whose ways or bandwidth are claimed. */
-static bool is_allocated(const struct writer *writer, int tid)
+/* Of a container whose ways or bandwidth are claimed; mostly of the same as the last one. */
+static bool is_allocated(struct writer *writer, int tid)
 {
-    for (size_t i = 0; i < writer->open.n; i++) {
-        const struct claim *claim = &writer->open.claims[i];
+    for (size_t i = 0; i < writer->open.n; i++, writer->last_member++) {
+        const struct claim *claim = &writer->open.claims[writer->last_member % writer->open.n];
         if ((claim->knob == KNOB_WAYS || claim->knob == KNOB_MBA) && claim->set[0] &&
             thread_is_member(writer, claim, tid, false))
             return true;
@@ -43,7 +43,7 @@ static bool is_allocated(const struct writer *writer, int tid)
 }
 
 /* One task: the kernel takes a list, too. */
-static bool may_be_task(const struct writer *writer, const char *text, bool own)
+static bool may_be_task(struct writer *writer, const char *text, bool own)
 {
     char number[16];
     uint64_t tid;
@@ -52,7 +52,7 @@ static bool may_be_task(const struct writer *writer, const char *text, bool own)
            tid > 0 && is_free(writer, (int)tid) && (!own || is_allocated(writer, (int)tid));
 }
 
-static int write_group(const struct writer *writer, int root, const struct order *order)
+static int write_group(struct writer *writer, int root, const struct order *order)
 {
     const char *name = order->of.file.name, *text = order->of.file.text;
     const char *slash = strchr(name, '/'), *file = slash ? slash + 1 : name;

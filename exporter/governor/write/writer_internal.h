@@ -11,6 +11,7 @@ struct writer {
     struct journal_file file;
     struct journal_claims open; /* room for CLAIMS_MAX */
     int groups;                 /* that it has made, and that are there */
+    size_t last_member;         /* the claim that the last task was of, modulo their number */
 };
 
 /* What a file has, all that fits, or its first line. 0 or -errno; then "". */
