@@ -354,7 +354,7 @@ void blackbox_learned(struct blackbox *blackbox, const uint8_t *bytes, size_t le
     const struct textbuf rest = {.data = (char *)(uintptr_t)bytes, .len = len};
     const struct textbuf *const parts[] = {&kind, &rest};
     blackbox->learned_ns = now_ns;
-    if (!send_start(blackbox) || !chute_put(blackbox->chute, parts, 2))
+    if (len > 0 && (!send_start(blackbox) || !chute_put(blackbox->chute, parts, 2)))
         log_debug(blackbox->config.log, "blackbox", "no room for what was learned");
 }
 

@@ -209,6 +209,20 @@ TEST_WITH(test_a_file_ends, make_room, leave_room)
     }
 }
 
+/* Also where it is too much to be told. */
+TEST_WITH(what_was_learned_is_asked_for_every_two_minutes, make_room, leave_room)
+{
+    struct box box;
+    box_open(&box, *state);
+    for (uint64_t minute = 1000; minute < 1004; minute++) {
+        const uint64_t now_ns = minute * 60 * second_ns;
+        assert_int_equal(blackbox_wants_learned(box.blackbox, now_ns), minute % 2 == 0);
+        if (minute % 2 == 0)
+            blackbox_learned(box.blackbox, NULL, 0, now_ns);
+    }
+    box_close(&box);
+}
+
 TEST_WITH(test_a_directory_has_one_writer, make_room, leave_room)
 {
     const struct room *room = *state;
