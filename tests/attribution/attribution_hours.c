@@ -431,6 +431,7 @@ static void print_container(const struct worker *w, unsigned i)
            i, w->pod, i, w->namespace_, w->pod, w->name, w->image);
 }
 
+/* An ended one is read once more, as the collector alone reads it. */
 static void record_second(struct player *p)
 {
     const struct node_hour *n = &p->node;
@@ -438,13 +439,13 @@ static void record_second(struct player *p)
            n->second, n->second);
     for (unsigned i = 0; i < n->n; i++) {
         const struct worker *w = &n->worker[i];
-        bool live = worker_is_live(n, w);
-        if (live && p->slot_of[i] < 0)
+        bool live = worker_is_live(n, w), was_live = p->slot_of[i] >= 0;
+        if (live && !was_live)
             print_container(w, i);
-        else if (!live && p->slot_of[i] > 0)
+        else if (!live && was_live)
             printf("{\"gone\":\"w%u\"}\n", i);
-        p->slot_of[i] = live ? 1 : p->slot_of[i] < 0 ? -1 : 0;
-        if (live)
+        p->slot_of[i] = live ? 0 : -1;
+        if (live || was_live)
             printf("{\"activity\":\"w%u\",\"cpu_time_ns\":%llu}\n", i,
                    (unsigned long long)p->source.used_ns[i]);
         if (live && w->caused >= hurting)

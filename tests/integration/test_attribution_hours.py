@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Hours of made-up nodes through the collector attribution: who starts once and stays is named and
 stays named, a job by its workload, several as "one of these"; nobody innocent is, also where somebody
-tries to have him framed. tests/attribution/RESULTS-hours.md has more of them. One goes through the whole
+tries to have him framed. tests/attribution/RESULTS-hours.md has more of them. Two go through the whole
 exporter, which must say the same; test_attribution_hours_whole has one of each kind."""
 import pathlib
 import sys
@@ -103,10 +103,14 @@ class Hours(unittest.TestCase):
         self.assertGreater(right / rows, 0.9)
 
     def test_the_exporter_says_the_same(self):
-        told, published = hours_both_ways.say("new-pod-30", 100, 2400)
-        self.assertEqual(hours_both_ways.same(published), hours_both_ways.same(told))
-        (named,) = published["aggressors"]
-        self.assertTrue(named["pod"].startswith("report-"))
+        """Where all stay, and where a pod comes and goes each minute."""
+        for kind, seed, seconds, pod in (("new-pod-30", 100, 2400, "report-"),
+                                         ("minute-job", 600, 900, "minute-")):
+            with self.subTest(kind):
+                told, published = hours_both_ways.say(kind, seed, seconds)
+                self.assertEqual(hours_both_ways.same(published), hours_both_ways.same(told))
+                (named,) = published["aggressors"]
+                self.assertTrue(named["pod"].startswith(pod))
 
 
 if __name__ == "__main__":
