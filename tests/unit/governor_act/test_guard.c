@@ -49,27 +49,7 @@ TEST(values_stay_within_the_limits)
     }
 }
 
-<<<<<<< HEAD
-TEST(a_move_is_a_change)
-{
-    struct scene scene = scene_of();
-    struct guard *guard = &scene.guard;
-    assert_int_equal(ask(&scene, 2), GUARD_PASS);
-    assert_int_equal(guard_move(guard, &scene.memory, &scene.claim, 1, scene.tick, scene.now_ns),
-                     GUARD_TICK);
-    for (unsigned i = 1; i <= limits.writes_per_second - 1; i++)
-        assert_int_equal(
-            guard_move(guard, &scene.memory, &scene.claim, 1, scene.tick + i, scene.now_ns),
-            GUARD_PASS);
-    assert_int_equal(
-        guard_move(guard, &scene.memory, &scene.claim, 1, scene.tick + 9, scene.now_ns),
-        GUARD_RATE);
-}
-
 TEST(a_claim_gives_way_where_no_rule_forbids_it)
-=======
-static void a_claim_gives_way_where_no_rule_forbids_it(void **state)
->>>>>>> f3bb1a9d (governor: a place of ways among the others, and the action set, go with the mode that had them)
 {
     struct scene scene = scene_of();
     struct guard *guard = &scene.guard;
@@ -355,30 +335,3 @@ TEST(failures_wait_longer_each_time)
     guard_failed(&scene.memory.retry, scene.now_ns);
     assert_int_equal(scene.memory.retry.at_ns, scene.now_ns + SECOND);
 }
-<<<<<<< HEAD
-=======
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_stay_within_the_limits),
-        cmocka_unit_test(a_claim_gives_way_where_no_rule_forbids_it),
-        cmocka_unit_test(a_claim_gives_way_where_no_rule_forbids_it),
-        cmocka_unit_test(one_change_a_tick),
-        cmocka_unit_test(so_many_writes_a_second),
-        cmocka_unit_test(so_many_claims),
-        cmocka_unit_test(what_flaps_stays_at_least),
-        cmocka_unit_test(what_is_given_back_does_not_flap),
-        cmocka_unit_test(after_a_calm_hour_flapping_begins_anew),
-        cmocka_unit_test(slow_cuts_are_none_of_flapping),
-        cmocka_unit_test(a_policy_s_own_course_is_no_flapping),
-        cmocka_unit_test(pauses_for_others_double_up_to_an_hour),
-        cmocka_unit_test(resets_are_answered_six_times_an_hour),
-        cmocka_unit_test(a_third_specification_in_ten_minutes_wins),
-        cmocka_unit_test(failures_wait_longer_each_time),
-        cmocka_unit_test(who_left_is_known_again_once),
-        cmocka_unit_test(who_left_first_is_forgotten_first),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
->>>>>>> f3bb1a9d (governor: a place of ways among the others, and the action set, go with the mode that had them)
