@@ -1,6 +1,9 @@
 /* The governor's journal: whatever it holds, and however right its checksums are, its claims can be
  * acted on, and what is written of them says the same. The first byte says whether each line's
  * checksum is made right: the rest are lines of JSON then. */
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "exporter/governor/act/journal/journal_file.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/support/journal_seal.h"

@@ -101,7 +101,7 @@ static void test_a_knob_is_claimed_turned_and_put_back(void **state)
 
 /* Turns a knob of the hog's to a value, and back; 'texts': before, then. */
 static void turn(const struct knobs_rig *rig, enum knob knob, double floor, double value,
-                 unsigned at, const char *const texts[2])
+                 const char *const texts[2])
 {
     const struct actuator_ops *ops = rig->actuators.of[knob].ops;
     void *self = rig->actuators.of[knob].self;
@@ -112,7 +112,6 @@ static void turn(const struct knobs_rig *rig, enum knob knob, double floor, doub
     assert_string_equal(claim.original, texts[0]);
     assert_true(claim.value == claim.most);
     strcpy(claim.from, claim.original);
-    claim.at = at;
     ops->format(self, &claim, value, claim.set);
     assert_string_equal(claim.set, texts[1]);
     assert_int_equal(ops->apply(self, &claim), 0);
@@ -143,9 +142,9 @@ static void test_ways_and_bandwidth_are_knobs_too(void **state)
     before = hog_instructions(&rig);
     assert_int_equal(simnode_run_tick(rig.node), 0);
     free = hog_instructions(&rig) - before;
-    turn(&rig, KNOB_WAYS, 2, 3, 4, (const char *const[]){"7ff", "70"});
+    turn(&rig, KNOB_WAYS, 2, 3, (const char *const[]){"7ff", "7"});
     before = hog_instructions(&rig);
-    turn(&rig, KNOB_MBA, 5, 10, 0, (const char *const[]){"100", "10"});
+    turn(&rig, KNOB_MBA, 5, 10, (const char *const[]){"100", "10"});
     narrow = hog_instructions(&rig) - before;
     assert_true(narrow * 2 < free);
     assert_true(node_knobs_value(rig.knobs, KNOB_CPU, HOG) == 3);
