@@ -13,7 +13,7 @@ static const double nearly = 0.95;
 
 struct forecast {
     struct forecast_pair pairs[FORECAST_PAIRS_MAX];
-    size_t n;
+    size_t n, forgotten;
     uint64_t tick, monotonic_ns; /* that were taken last */
 };
 
@@ -30,7 +30,17 @@ void forecast_free(struct forecast *run)
 
 /* ---- pairs ---- */
 
-/* NULL: there are too many. */
+/* Who was not held for the longest time. */
+static void forget_one(struct forecast *run)
+{
+    size_t at = 0;
+    for (size_t i = 1; i < run->n; i++)
+        if (run->pairs[i].last_wall_ns < run->pairs[at].last_wall_ns)
+            at = i;
+    memmove(&run->pairs[at], &run->pairs[at + 1], (--run->n - at) * sizeof *run->pairs);
+    run->forgotten++;
+}
+
 static struct forecast_pair *pair_of(struct forecast *run, const char *container,
                                      const char *victim)
 {
@@ -43,14 +53,15 @@ static struct forecast_pair *pair_of(struct forecast *run, const char *container
         if (strcmp(pair->victim, victim) == 0)
             found = pair;
     }
-    if (!found && run->n < FORECAST_PAIRS_MAX) {
+    if (!found) {
+        if (run->n == FORECAST_PAIRS_MAX)
+            forget_one(run);
         found = &run->pairs[run->n++];
         *found = (struct forecast_pair){.before = {NAN, NAN, NAN}};
         snprintf(found->container, sizeof found->container, "%s", container);
         snprintf(found->victim, sizeof found->victim, "%s", victim);
     }
-    if (found)
-        found->current = true;
+    found->current = true;
     return found;
 }
 
@@ -73,6 +84,11 @@ const struct forecast_pair *forecast_pairs(const struct forecast *run, size_t *n
 {
     *n = run->n;
     return run->pairs;
+}
+
+size_t forecast_forgotten(const struct forecast *run)
+{
+    return run->forgotten;
 }
 
 /* ---- a tick ---- */

@@ -63,6 +63,8 @@ void forecast_take(struct forecast *run, const struct config *config,
 
 /* In the order in which they began. */
 const struct forecast_pair *forecast_pairs(const struct forecast *run, size_t *n);
+/* How many are not among them any more: beyond FORECAST_PAIRS_MAX, who was held last stays. */
+size_t forecast_forgotten(const struct forecast *run);
 void forecast_pair_brought(const struct forecast_pair *pair, struct forecast_brought *out);
 /* "would have taken 2.1 cores from batch/report for 14 minutes; shop/cart-0/cart would have waited
  * 24 ns less (18 to 29)"; " in 5 minutes of them" where that is known of less than all. */

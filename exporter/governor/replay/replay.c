@@ -182,11 +182,11 @@ static void add_json(const struct replayed *replayed, struct textbuf *out)
 {
     textbuf_printf(out,
                    "{\"ticks\":%llu,\"seconds\":%.9g,\"first_timestamp_seconds\":%.3f,"
-                   "\"last_timestamp_seconds\":%.3f,\"cpus\":%g,\"held\":",
+                   "\"last_timestamp_seconds\":%.3f,\"cpus\":%g,\"forgotten\":%zu,\"held\":",
                    (unsigned long long)replayed->ticks,
                    (double)(replayed->last_ns - replayed->first_ns) * 1e-9,
                    (double)replayed->first_wall_ns * 1e-9, (double)replayed->last_wall_ns * 1e-9,
-                   replayed->cpus);
+                   replayed->cpus, forecast_forgotten(replayed->forecast));
     forecast_list(replayed->forecast, out);
     textbuf_str(out, ",\"decisions\":[");
     textbuf_add(out, replayed->decisions.data ? replayed->decisions.data : "",
@@ -253,6 +253,9 @@ static void add_table(const struct replayed *replayed, struct textbuf *out)
         add_row(&pairs[i], out);
     }
     textbuf_str(out, shown ? "\n" : "Nobody would have been held.\n");
+    if (forecast_forgotten(replayed->forecast) > 0)
+        textbuf_printf(out, "%zu more, which were held before these, are left out.\n",
+                       forecast_forgotten(replayed->forecast));
     for (size_t i = 0; i < n; i++) {
         if (!(pairs[i].seconds > 0))
             continue;
