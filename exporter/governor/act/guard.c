@@ -48,7 +48,8 @@ static unsigned count_since(const uint64_t *ring, unsigned size, unsigned n, uin
     return recent;
 }
 
-bool guard_remembers(const struct guard_memory *memory)
+/* Whether it is of any use later than in its tick. */
+static bool is_useful(const struct guard_memory *memory)
 {
     return memory->n_cuts > 0 || memory->n_resets > 0 || memory->n_changes > 0 ||
            memory->yielded_until_ns > 0 || memory->based_until_ns > 0 || memory->retry.at_ns > 0 ||
@@ -237,7 +238,7 @@ static struct memories_entry *make_room(struct memories *memories)
 void memories_keep(struct memories *memories, const struct claim *claim,
                    const struct guard_memory *memory)
 {
-    if (!claim->ino || !guard_remembers(memory) || find_entry(memories, claim))
+    if (!claim->ino || !is_useful(memory) || find_entry(memories, claim))
         return;
     *make_room(memories) = (struct memories_entry){.knob = claim->knob,
                                                    .tid = claim->tid,

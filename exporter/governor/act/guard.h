@@ -68,9 +68,6 @@ struct guard_memory {
     uint64_t based_until_ns, based_ns;
 };
 
-/* Whether it is of any use later than in its tick. */
-bool guard_remembers(const struct guard_memory *memory);
-
 void guard_init(struct guard *guard, const struct guard_limits *limits, uint64_t now_ns);
 
 /*

@@ -107,11 +107,6 @@ static double read_sum(struct document *document)
 
 static const char *const model_names[VIEW_MODELS] = {"passive", "shadow"};
 
-const char *view_model_name(enum view_model model)
-{
-    return model_names[model];
-}
-
 static void take_loss(const struct labelled *read, bool observed, struct view_container *out)
 {
     double value = not_negative(read->value);

@@ -16,9 +16,6 @@ enum { VIEW_CONTAINERS_MAX = 16384 };
 /* What estimates how much slower a container is for others. */
 enum view_model { VIEW_PASSIVE, VIEW_SHADOW, VIEW_MODELS };
 
-/* As in the exporter's label. */
-const char *view_model_name(enum view_model model);
-
 /* Counters in cycles; NaN: none. */
 struct view_loss {
     double observed;      /* of windows with an estimate ... */
