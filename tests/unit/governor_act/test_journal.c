@@ -268,26 +268,16 @@ static size_t read_journal(struct governor_rig *rig, char text[8192])
 /* Also where the file is made anew for its length just then. */
 TEST_WITH(an_adoption_leaves_one_claim, setup, teardown)
 {
-    struct governor_rig *rig = *state;
     struct journal journal;
     struct claim claim = claim_of("/a");
-    open_it(rig, &journal);
-    assert_int_equal(journal_claim(&journal, &claim), 0);
     for (size_t room = 0; room < 100; room++) { /* a line of a release is shorter */
+        open_it(*state, &journal);
+        assert_int_equal(journal.open.n, room > 0);
+        assert_int_equal(journal_compact(&journal), 0);
         journal.file.bytes = (1 << 20) + 1 - room;
         assert_int_equal(journal_claim(&journal, &claim), 0);
-        struct journal_claims found = {0};
-        char text[8192];
-        const char *why;
-        size_t line;
-        assert_true(governor_rig_text(rig, "state/journal", text, sizeof text));
-        assert_int_equal(journal_read(text, strlen(text), journal.boot_id, &found, &line, &why), 0);
-        assert_int_equal(found.n, 1);
-        assert_int_equal(found.claims[0].id, claim.id);
-        journal_claims_release(&found);
-        assert_int_equal(journal_compact(&journal), 0);
+        journal_close(&journal);
     }
-    journal_close(&journal);
 }
 
 /* Wherever it was cut, what stands before the last line that is whole is known, and the next line
