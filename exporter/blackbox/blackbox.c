@@ -386,9 +386,13 @@ void blackbox_mark(struct blackbox *blackbox, enum blackbox_why why, const char 
 
 /* ---- any thread ---- */
 
-void blackbox_ask(struct blackbox *blackbox)
+bool blackbox_ask(struct blackbox *blackbox)
 {
     atomic_store(&blackbox->asked, true);
+    pthread_mutex_lock(&blackbox->lock);
+    bool active = blackbox->active;
+    pthread_mutex_unlock(&blackbox->lock);
+    return active;
 }
 
 void blackbox_read(struct blackbox *blackbox, struct blackbox_report *out, uint64_t *dropped,

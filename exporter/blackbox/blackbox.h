@@ -88,8 +88,8 @@ bool blackbox_forgot(struct blackbox *blackbox);
 bool blackbox_is(struct blackbox *blackbox, enum blackbox_why why, uint64_t who, uint64_t id);
 /* 'key' is the container's in recordings; "": it is no container's. */
 void blackbox_mark(struct blackbox *blackbox, enum blackbox_why why, const char *key);
-/* Any thread: a file is to be written as from the next tick. */
-void blackbox_ask(struct blackbox *blackbox);
+/* Any thread: a file is to be written as from the next tick. False: none will be any more. */
+bool blackbox_ask(struct blackbox *blackbox);
 
 /* What the scribe said last; ticks that were dropped; whether it is there. Any thread. */
 void blackbox_read(struct blackbox *blackbox, struct blackbox_report *out, uint64_t *dropped,

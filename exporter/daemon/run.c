@@ -135,7 +135,7 @@ static void on_signal(void *context, int signo)
     if (signo == SIGHUP)
         reload(e);
     else if (signo == SIGUSR2 && e->plan->blackbox)
-        blackbox_ask(e->plan->blackbox);
+        (void)blackbox_ask(e->plan->blackbox); /* that it has ended was said */
     else
         exporter_stop(e);
 }

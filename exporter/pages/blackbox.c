@@ -71,8 +71,9 @@ void pages_api_blackbox(void *context, const struct http_request *request,
                           "a file is written for who says who he is: with a password or "
                           "certificate of --web.config.file; without one, send the exporter "
                           "SIGUSR2\n");
+    } else if (!blackbox_ask(pages->config.blackbox)) {
+        pages_answer_text(response, 503, "its process has ended: start the exporter again\n");
     } else {
-        blackbox_ask(pages->config.blackbox);
         pages_answer_text(response, 202, "with the next tick: see GET /api/v1/blackbox\n");
     }
 }

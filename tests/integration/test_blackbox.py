@@ -297,6 +297,12 @@ class BlackBox(unittest.TestCase):
             self.assertEqual(exporter.get("/api/v1/blackbox", strange, method="POST")[0], 403)
             self.assertEqual(exporter.get("/api/v1/blackbox", alice, method="POST")[0], 202)
             wait_until(lambda: any("-asked." in p.name for p in self.files()), 20, "a file")
+            scribe = self.scribe(exporter)
+            keeper = next(pid for pid in below(exporter.pid) if scribe in harness.children(pid))
+            os.kill(keeper, signal.SIGKILL)
+            wait_until(lambda: exporter.get("/api/v1/blackbox", alice, method="POST")[0] == 503,
+                       20, "who asks is told that there is none any more")
+            self.assertTrue(harness.is_gone(scribe))
 
     def test_a_file_begins_with_what_was_known(self):
         """Of forty minutes the last fifteen: each number that is shown is the one of the whole."""
