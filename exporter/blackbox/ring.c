@@ -168,7 +168,8 @@ static void settle_gone(struct ring *ring)
 
 static void free_chunk(struct ring_chunk *chunk)
 {
-    textbuf_release(&chunk->bytes);
+    for (size_t i = 0; i < RING_COLUMNS; i++)
+        textbuf_release(&chunk->columns[i]);
     textbuf_release(&chunk->learned.packed);
     free(chunk);
 }
@@ -228,36 +229,66 @@ static struct textbuf deflated(struct ring *ring, const void *bytes, size_t len)
 
 static void compress(struct ring *ring, struct ring_chunk *chunk)
 {
-    chunk->len = chunk->bytes.len;
-    struct textbuf packed = deflated(ring, chunk->bytes.data, chunk->len);
-    if (packed.len == 0) {
-        shrink(&chunk->bytes);
-        return;
+    for (size_t i = 0; i < RING_COLUMNS; i++) {
+        struct textbuf *column = &chunk->columns[i], packed = TEXTBUF_INIT;
+        chunk->len[i] = column->len;
+        if (i != RING_BITS)
+            packed = deflated(ring, column->data, column->len);
+        if (packed.len == 0) {
+            shrink(column);
+            continue;
+        }
+        textbuf_release(column);
+        *column = packed;
+        chunk->packed_len[i] = packed.len;
     }
-    textbuf_release(&chunk->bytes);
-    chunk->bytes = packed;
-    chunk->packed_len = packed.len;
+}
+
+static void put_bits(struct ring_chunk *chunk, uint64_t bits, unsigned n)
+{
+    while (n > 0) {
+        unsigned room = 8 - chunk->n_bits, some = n < room ? n : room;
+        chunk->bits |= (bits & ((1u << some) - 1)) << chunk->n_bits;
+        bits >>= some;
+        n -= some;
+        chunk->n_bits += some;
+        if (chunk->n_bits == 8) {
+            textbuf_char(&chunk->columns[RING_BITS], (char)chunk->bits);
+            chunk->bits = chunk->n_bits = 0;
+        }
+    }
+}
+
+static void put_value(struct ring_chunk *chunk, enum ring_column column, uint64_t value)
+{
+    bool minus = value >> 63;
+    uint64_t size = minus ? 0 - value : value;
+    unsigned n = size == 0 ? 0 : 64 - (unsigned)__builtin_clzll(size);
+    textbuf_char(&chunk->columns[column], (char)(minus ? n | RING_MINUS : n));
+    if (n > 1)
+        put_bits(chunk, size, n - 1);
 }
 
 /* The number, what it is, and where it stood before the first reading that follows. */
-static void put_row(struct ring *ring, struct textbuf *out, struct row *row)
+static void put_row(struct ring_chunk *chunk, struct row *row)
 {
+    struct textbuf *out = &chunk->columns[RING_OPS];
     textbuf_char(out, RING_ROW);
     pack_u64(out, row->number);
     pack_text(out, row->key);
     pack_u64(out, row->group);
     pack_u64(out, pack_signed(row->cpu));
     pack_u64(out, row->present);
-    pack_u64(out, row->enabled_ns);
-    pack_u64(out, row->running_ns);
+    put_value(chunk, RING_ENABLED, row->enabled_ns);
+    put_value(chunk, RING_RUNNING, row->running_ns);
     for (size_t i = 0; i < group_descs[row->group].n; i++)
-        pack_u64(out, row->values[i]);
-    row->chunk = ring->newest->serial;
+        put_value(chunk, RING_VALUES + i, row->values[i]);
+    row->chunk = chunk->serial;
 }
 
 static void describe_start(struct ring *ring)
 {
-    struct textbuf *out = &ring->newest->bytes;
+    struct textbuf *out = &ring->newest->columns[RING_OPS];
     for (size_t i = 0; i < ring->containers.cap; i++) {
         const struct kept *kept = ring->containers.slots[i].value;
         if (!kept || kept->line.error)
@@ -268,7 +299,7 @@ static void describe_start(struct ring *ring)
     for (size_t i = 0; i < ring->rows.cap; i++) {
         struct row *row = ring->rows.slots[i].value;
         if (row && ring_is_level(row->group))
-            put_row(ring, out, row);
+            put_row(ring->newest, row);
     }
 }
 
@@ -293,7 +324,9 @@ void ring_figures(const struct ring *ring, struct ring_figures *out)
 {
     *out = (struct ring_figures){.bytes = ring->known_bytes + ring->start.cap};
     for (const struct ring_chunk *chunk = ring->oldest; chunk; chunk = chunk->next) {
-        out->bytes += sizeof *chunk + chunk->bytes.cap + chunk->learned.packed.cap;
+        out->bytes += sizeof *chunk + chunk->learned.packed.cap;
+        for (size_t i = 0; i < RING_COLUMNS; i++)
+            out->bytes += chunk->columns[i].len; /* what is beyond was never touched */
         out->ticks += chunk->ticks;
         if (out->begin_mono_ns == 0)
             out->begin_mono_ns = chunk->begin_mono_ns;
@@ -326,13 +359,21 @@ static void drop_old(struct ring *ring, uint64_t now_ns)
 
 /* ---- lines ---- */
 
+static size_t length(const struct ring_chunk *chunk)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < RING_COLUMNS; i++)
+        len += chunk->columns[i].len;
+    return len;
+}
+
 static void take_tick(struct ring *ring, const struct recording_line *line)
 {
     uint64_t now_ns = line->tick.mono_ns;
     struct ring_chunk *chunk = ring->newest;
     settle_gone(ring);
     if ((!chunk || ring->learned.len > 0 || now_ns - chunk->begin_mono_ns >= chunk_ns ||
-         chunk->bytes.len >= CHUNK_BYTES) &&
+         length(chunk) >= CHUNK_BYTES) &&
         begin_chunk(ring) != 0)
         return;
     chunk = ring->newest;
@@ -341,29 +382,30 @@ static void take_tick(struct ring *ring, const struct recording_line *line)
     drop_old(ring, now_ns);
     ring->within_tick = true;
     ring->last_mono_ns = now_ns;
-    textbuf_char(&chunk->bytes, RING_LINE);
-    pack_line(&chunk->bytes, line);
+    textbuf_char(&chunk->columns[RING_OPS], RING_LINE);
+    pack_line(&chunk->columns[RING_OPS], line);
 }
 
 static void take_reading(struct ring *ring, const struct recording_read *read)
 {
     struct row *row = row_of(ring, read);
-    struct textbuf *out = &ring->newest->bytes;
+    struct ring_chunk *chunk = ring->newest;
+    struct textbuf *out = &chunk->columns[RING_OPS];
     if (!row)
         return;
-    if (row->chunk != ring->newest->serial)
-        put_row(ring, out, row);
-    int64_t enabled = (int64_t)(read->enabled_ns - row->enabled_ns);
-    int64_t running = (int64_t)(read->running_ns - row->running_ns);
+    if (row->chunk != chunk->serial)
+        put_row(chunk, row);
+    uint64_t enabled = read->enabled_ns - row->enabled_ns;
     textbuf_char(out, RING_READ);
-    pack_u64(out, row->number);
+    pack_u64(out, pack_signed((int64_t)(row->number - chunk->number)));
     pack_u64(out, read->present);
-    pack_u64(out, pack_signed(enabled));
-    pack_u64(out, pack_signed(running - enabled));
+    chunk->number = row->number;
+    put_value(chunk, RING_ENABLED, enabled);
+    put_value(chunk, RING_RUNNING, read->running_ns - row->running_ns - enabled);
     for (size_t i = 0; i < group_descs[row->group].n; i++) {
         if (!(read->present >> i & 1))
             continue;
-        pack_u64(out, pack_signed((int64_t)(read->values[i] - row->values[i])));
+        put_value(chunk, RING_VALUES + i, read->values[i] - row->values[i]);
         row->values[i] = read->values[i];
     }
     row->present |= read->present;
@@ -391,8 +433,8 @@ void ring_take(struct ring *ring, const struct recording_line *line)
         if (reading_of_line(line, &read)) {
             take_reading(ring, &read);
         } else {
-            textbuf_char(&ring->newest->bytes, RING_LINE);
-            pack_line(&ring->newest->bytes, line);
+            textbuf_char(&ring->newest->columns[RING_OPS], RING_LINE);
+            pack_line(&ring->newest->columns[RING_OPS], line);
         }
     }
 }
@@ -403,13 +445,17 @@ void ring_flush(struct ring *ring)
     if (!ring->within_tick)
         return;
     ring->within_tick = ring->resumes = false;
-    textbuf_char(&chunk->bytes, RING_FLUSH);
-    if (textbuf_finish(&chunk->bytes)) {
+    textbuf_char(&chunk->columns[RING_OPS], RING_FLUSH);
+    put_bits(chunk, 0, (8 - chunk->n_bits) % 8);
+    int err = 0;
+    for (size_t i = 0; i < RING_COLUMNS && !err; i++)
+        err = textbuf_finish(&chunk->columns[i]);
+    if (err) {
         while (ring->oldest)
             drop_oldest(ring);
         return;
     }
-    chunk->whole = chunk->len = chunk->bytes.len;
+    chunk->whole = chunk->columns[RING_OPS].len;
     chunk->end_mono_ns = ring->last_mono_ns;
     chunk->ticks++;
 }

@@ -15,13 +15,30 @@ enum ring_op {
     RING_FLUSH, /* the tick is whole */
 };
 
+/* Ops, with numbers in groups of seven bits; and apart from them the clocks and counts of rows and
+ * readings, whose last digits are random: of each its bits below the highest one, which begin with a
+ * byte at each tick and are not compressed, and by field how many bits it has, which are much the
+ * same from one row to the next. */
+enum ring_column {
+    RING_OPS,
+    RING_BITS,
+    RING_ENABLED,
+    RING_RUNNING,
+    RING_VALUES,
+    RING_COLUMNS = RING_VALUES + GROUP_MAX_ROLES
+};
+enum { RING_MINUS = 0x80 }; /* with the number of bits */
+
 struct ring_chunk {
     struct ring_chunk *next;
     uint64_t serial;
-    struct textbuf bytes; /* compressed, if packed_len > 0 */
-    size_t len;           /* of the bytes as they are read */
-    size_t packed_len;
-    size_t whole;                                        /* up to here ticks are whole */
+    struct textbuf columns[RING_COLUMNS]; /* compressed, if packed_len > 0 */
+    size_t len[RING_COLUMNS];             /* as they are read */
+    size_t packed_len[RING_COLUMNS];
+    uint64_t bits; /* the next ones, of which there are fewer than 8 */
+    unsigned n_bits;
+    uint64_t number;                                     /* the last reading's row */
+    size_t whole;                                        /* up to here ticks are whole: of ops */
     uint64_t before_mono_ns, begin_mono_ns, end_mono_ns; /* the tick before; first and last */
     uint64_t ticks;
     struct ring_learned {

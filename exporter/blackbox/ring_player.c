@@ -18,8 +18,12 @@ struct played {
 struct ring_player {
     struct ring *ring;
     struct recorder *recorder;
-    uint64_t serial; /* of the chunk that is being read */
-    size_t at;       /* in it */
+    uint64_t serial;                     /* of the chunk that is being read */
+    size_t at[RING_COLUMNS];             /* in it */
+    struct unpack columns[RING_COLUMNS]; /* of it, from there on */
+    uint64_t bits;                       /* the next ones, of which there are fewer than 8 */
+    unsigned n_bits;
+    uint64_t number; /* the last reading's row */
     bool begun;      /* the first tick is over */
     bool some_gone;
     uint64_t before_mono_ns;
@@ -53,6 +57,44 @@ void ring_player_free(struct ring_player *player)
 
 /* ---- what a chunk says ---- */
 
+static uint64_t take_byte(struct unpack *in)
+{
+    if (in->at < in->end)
+        return *in->at++;
+    in->failed = true;
+    return 0;
+}
+
+static uint64_t take_bits(struct ring_player *player, unsigned n)
+{
+    uint64_t bits = 0;
+    for (unsigned got = 0, some; got < n; got += some) {
+        if (player->n_bits == 0) {
+            player->bits = take_byte(&player->columns[RING_BITS]);
+            player->n_bits = 8;
+        }
+        some = n - got < player->n_bits ? n - got : player->n_bits;
+        bits |= (player->bits & ((1u << some) - 1)) << got;
+        player->bits >>= some;
+        player->n_bits -= some;
+    }
+    return bits;
+}
+
+/* Wrong bytes are a failure of the ops. */
+static uint64_t take_value(struct ring_player *player, enum ring_column column)
+{
+    struct unpack *columns = player->columns;
+    uint8_t byte = (uint8_t)take_byte(&columns[column]), n = byte & ~RING_MINUS;
+    if (n > 64) {
+        columns[RING_OPS].failed = true;
+        return 0;
+    }
+    uint64_t size = n < 2 ? n : UINT64_C(1) << (n - 1) | take_bits(player, n - 1u);
+    columns[RING_OPS].failed |= columns[column].failed || columns[RING_BITS].failed;
+    return byte & RING_MINUS ? 0 - size : size;
+}
+
 static int take_row(struct ring_player *player, struct unpack *in)
 {
     struct played row = {.number = unpack_u64(in)};
@@ -63,10 +105,10 @@ static int take_row(struct ring_player *player, struct unpack *in)
     row.last.group = (enum group)group;
     row.last.cpu = (int)unpack_signed(unpack_u64(in));
     row.last.present = (uint32_t)unpack_u64(in);
-    row.last.enabled_ns = unpack_u64(in);
-    row.last.running_ns = unpack_u64(in);
+    row.last.enabled_ns = take_value(player, RING_ENABLED);
+    row.last.running_ns = take_value(player, RING_RUNNING);
     for (size_t i = 0; i < group_descs[group].n; i++)
-        row.last.values[i] = unpack_u64(in);
+        row.last.values[i] = take_value(player, RING_VALUES + i);
     if (in->failed || find_row(player, row.number))
         return in->failed ? -EBADMSG : 0;
     if (ring_is_level(row.last.group)) {
@@ -109,20 +151,20 @@ static void give_row(const struct ring_player *player, struct played *row)
 
 static int take_reading(struct ring_player *player, struct unpack *in)
 {
-    struct played *row = find_row(player, unpack_u64(in));
+    player->number += (uint64_t)unpack_signed(unpack_u64(in));
+    struct played *row = find_row(player, player->number);
     if (in->failed || !row)
         return -EBADMSG;
     struct recording_read *read = &row->last;
     read->present = (uint32_t)unpack_u64(in);
-    int64_t enabled = unpack_signed(unpack_u64(in));
-    int64_t running = unpack_signed(unpack_u64(in)) + enabled;
+    uint64_t enabled = take_value(player, RING_ENABLED);
     bool anew = false;
-    read->enabled_ns += (uint64_t)enabled;
-    read->running_ns += (uint64_t)running;
+    read->enabled_ns += enabled;
+    read->running_ns += enabled + take_value(player, RING_RUNNING);
     for (size_t i = 0; i < group_descs[read->group].n; i++) {
         if (!(read->present >> i & 1))
             continue;
-        read->values[i] += (uint64_t)unpack_signed(unpack_u64(in));
+        read->values[i] += take_value(player, RING_VALUES + i);
         anew |= read->values[i] < row->values[i];
     }
     if (in->failed)
@@ -205,6 +247,7 @@ static int take_op(struct ring_player *player, struct unpack *in)
         if (!player->begun)
             give_due(player);
         player->begun = true;
+        player->n_bits = 0;
         forget_gone(player);
         recorder_flush(player->recorder);
         return 0;
@@ -229,23 +272,38 @@ static const uint8_t *inflated(const struct textbuf *packed, size_t len, struct 
 
 static int play_chunk(struct ring_player *player, const struct ring_chunk *chunk)
 {
-    struct textbuf room = TEXTBUF_INIT;
+    struct textbuf rooms[RING_COLUMNS] = {0};
+    const uint8_t *begin[RING_COLUMNS];
+    struct unpack *in = player->columns;
     int err = 0;
     if (chunk->serial != player->serial) {
         player->serial = chunk->serial;
-        player->at = 0;
+        player->number = 0;
+        memset(player->at, 0, sizeof player->at);
     }
-    if (player->at == chunk->whole)
+    if (player->at[RING_OPS] == chunk->whole)
         return 0;
-    const uint8_t *bytes = chunk->packed_len == 0 ? (const uint8_t *)chunk->bytes.data
-                                                  : inflated(&chunk->bytes, chunk->len, &room);
-    struct unpack in = {.at = bytes + player->at, .end = bytes + chunk->whole};
-    if (!bytes)
-        err = -ENOMEM;
-    while (!err && in.at < in.end)
-        err = take_op(player, &in);
-    player->at = chunk->whole;
-    textbuf_release(&room);
+    for (size_t i = 0; i < RING_COLUMNS && !err; i++) {
+        const struct textbuf *bytes = &chunk->columns[i];
+        bool packed = chunk->packed_len[i] > 0;
+        size_t len = packed ? chunk->len[i] : bytes->len;
+        begin[i] = packed ? inflated(bytes, len, &rooms[i]) : (const uint8_t *)bytes->data;
+        if (begin[i])
+            in[i] = (struct unpack){.at = begin[i] + player->at[i], .end = begin[i] + len};
+        else if (len > 0)
+            err = -ENOMEM;
+        else
+            in[i] = (struct unpack){0};
+    }
+    if (!err)
+        in[RING_OPS].end = begin[RING_OPS] + chunk->whole;
+    while (!err && in[RING_OPS].at < in[RING_OPS].end)
+        err = take_op(player, &in[RING_OPS]);
+    for (size_t i = 0; i < RING_COLUMNS; i++) {
+        if (!err && begin[i])
+            player->at[i] = (size_t)(in[i].at - begin[i]);
+        textbuf_release(&rooms[i]);
+    }
     return err;
 }
 

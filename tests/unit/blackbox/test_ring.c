@@ -80,7 +80,7 @@ static void read_row(struct world *world, int c, int g, int cpu)
         now->enabled_ns += draw(world, 2 * second_ns);
         now->running_ns = now->enabled_ns / 2;
     }
-    now->values[0] = is_level(groups[g]) ? draw(world, 1u << 30)
+    now->values[0] = is_level(groups[g]) ? draw(world, 1u << 30) << draw(world, 34)
                                          : now->values[0] + draw(world, UINT64_C(4) << 30);
     row->value[world->tick] = now->values[0];
     row->enabled[world->tick] = now->enabled_ns;
