@@ -64,6 +64,7 @@ struct reading {
     size_t n;            /* rows in use */
     size_t cap;          /* rows that fit */
     size_t stride_bytes; /* from reading_stride() */
+    uint64_t as_of;      /* the source's own, of which reading its rows are; 0 in a new one */
     void *rows;
 };
 

@@ -14,6 +14,7 @@ struct bpf_handle {
     struct bpf_counter *counter; /* borrowed */
     enum bpf_user user;
     uint32_t slot;
+    uint32_t roles; /* counted, in its rows */
     struct bpf_rows rows;
     /* Of delays. */
     uint64_t opened_ns, base_ns; /* what was counted then */
@@ -204,6 +205,10 @@ static int bpf_open(struct source *source, const struct scope *scope, enum group
         free_handle(opened);
         return err;
     }
+    /* It may have been another handle's of this container. */
+    for (size_t cpu = 0; cpu < counter->n_events; cpu++)
+        if (bpf_set_has_run(counter->set, opened->slot, (int)cpu))
+            opened->rows.changed[cpu / 64] |= UINT64_C(1) << cpu % 64;
     if (opened->user == BPF_DELAYS) {
         self->owners[opened->slot] = scope->owner;
         opened->opened_ns = clock_mono_ns();
@@ -213,12 +218,6 @@ static int bpf_open(struct source *source, const struct scope *scope, enum group
     return 0;
 }
 
-static bool has_run(const void *context, int cpu)
-{
-    const struct bpf_handle *handle = context;
-    return bpf_set_has_run(handle->counter->set, handle->slot, cpu);
-}
-
 /* A CPU on which it runs for the first time after the flush has its row a tick later. */
 static size_t bpf_width(struct source *source, uint64_t handle)
 {
@@ -226,7 +225,8 @@ static size_t bpf_width(struct source *source, uint64_t handle)
     struct bpf_handle *at = handle_of(handle);
     if (at->user == BPF_DELAYS)
         return 1;
-    bpf_rows_find(&at->rows, has_run, at);
+    bpf_set_take_changed(at->counter->set, at->slot, at->rows.changed);
+    bpf_rows_find(&at->rows);
     return bpf_rows_room(&at->rows);
 }
 
@@ -243,29 +243,32 @@ static int read_delays(const struct bpf_handle *at, struct reading *out)
     return 0;
 }
 
+static int read_row(const void *context, int cpu, struct reading_row *out)
+{
+    const struct bpf_handle *at = context;
+    struct bpf_cell cell;
+    int err = bpf_set_read(at->counter->set, at->slot, cpu, &cell);
+    if (err)
+        return err;
+    *out = (struct reading_row){.cpu = cpu,
+                                .present = at->roles,
+                                .enabled_ns = cell.enabled_ns,
+                                .running_ns = cell.running_ns};
+    memcpy(out->count, cell.count, perf_n_roles(at->counter->group) * sizeof *out->count);
+    return 0;
+}
+
 static int bpf_read(struct source *source, uint64_t handle, struct reading *out)
 {
     (void)source;
     struct bpf_handle *at = handle_of(handle);
-    const struct bpf_counter *counter = at->counter;
     if (at->user == BPF_DELAYS)
         return read_delays(at, out);
-    if (out->cap < at->rows.n)
-        return -ENOSPC;
-    for (size_t i = 0; i < at->rows.n; i++) {
-        struct reading_row *row = reading_row(out, i);
-        struct bpf_cell cell;
-        int cpu = at->rows.cpus[i], err = bpf_set_read(counter->set, at->slot, cpu, &cell);
-        if (err)
-            return err;
-        *row = (struct reading_row){.cpu = cpu,
-                                    .present = counter->roles,
-                                    .enabled_ns = cell.enabled_ns,
-                                    .running_ns = cell.running_ns};
-        memcpy(row->count, cell.count, perf_n_roles(counter->group) * sizeof *row->count);
+    if (at->roles != at->counter->roles) {
+        at->roles = at->counter->roles;
+        bpf_rows_renew(&at->rows);
     }
-    out->n = at->rows.n;
-    return 0;
+    return bpf_rows_read(&at->rows, read_row, at, out);
 }
 
 static void bpf_close(struct source *source, uint64_t handle)

@@ -40,6 +40,14 @@ struct {
     __uint(value_size, sizeof(struct bpf_cell));
 } cells SEC(".maps");
 
+/* Of slot s from s * n_words on: a bit for each CPU whose cell was written since its user looked. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(key_size, sizeof(__u32));
+    __uint(value_size, sizeof(__u64));
+} changed SEC(".maps");
+
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
@@ -62,6 +70,7 @@ struct {
 
 const volatile __u32 n_roles;
 const volatile __u32 n_slots;
+const volatile __u32 n_words;
 /* Where this kernel's tasks have what is asked of them (task.h); 0: unknown. Without css_set_at
  * each switch is taken for one to another cgroup, without waits_at no delays are counted, and
  * without one of the next two nobody is known to be kept from a CPU. */
@@ -146,6 +155,17 @@ static __always_inline int read_events(struct bpf_cpu *at, __u32 cpu, struct rea
 /* What credit() says; of a container, CREDITED and its slot. */
 enum { CREDIT_ENDED, CREDIT_NOBODY, CREDITED };
 
+/* Other CPUs write into that word, too: it is only read where the bit is there already. The user
+ * takes the bits before it reads the cells, and both sides have a barrier between the two: what is
+ * written after its reading finds the bit gone. */
+static __always_inline void mark(__u32 slot, __u32 cpu)
+{
+    __u32 word = slot * n_words + cpu / 64;
+    __u64 bit = 1ull << cpu % 64, *bits = bpf_map_lookup_elem(&changed, &word);
+    if (bits && !(*(volatile __u64 *)bits & bit))
+        __sync_fetch_and_or(bits, bit);
+}
+
 /* To the container at this depth, if there is one. CREDIT_ENDED: the task lies no deeper. */
 __noinline int credit(const struct reading *since, __u32 cpu, __u32 level)
 {
@@ -178,6 +198,7 @@ __noinline int credit(const struct reading *since, __u32 cpu, __u32 level)
         }
     }
     __sync_lock_test_and_set(&cell->turn, turn + 2);
+    mark(slot, cpu);
     return CREDITED + slot;
 }
 

@@ -27,6 +27,8 @@ struct bpf_set {
     size_t cell_words;
     __u64 *cells; /* mapped */
     size_t cells_bytes;
+    __u64 *changed; /* mapped; n_words for each slot */
+    size_t changed_bytes, n_words;
     struct bpf_cpu *cpus; /* mapped */
     size_t cpus_bytes;
     struct bpf_pairs *pairs; /* mapped; NULL: no delays are counted */
@@ -126,17 +128,22 @@ static int set_sizes(struct bpf_set *set)
         err = bpf_map__set_value_size(program->maps.cells, (uint32_t)(set->cell_words * WORD));
     if (!err)
         err = bpf_map__set_max_entries(program->maps.cpus, (uint32_t)set->n_cpus);
+    if (!err)
+        err = bpf_map__set_max_entries(program->maps.changed,
+                                       (uint32_t)(set->n_slots * set->n_words));
     program->rodata->n_roles = (uint32_t)set->n_roles;
     program->rodata->n_slots = (uint32_t)set->n_slots;
+    program->rodata->n_words = (uint32_t)set->n_words;
     return err;
 }
 
-static int map_shared(const struct bpf_map *map, size_t bytes, void *out)
+static int map_shared(const struct bpf_map *map, size_t bytes, void *out, size_t *mapped)
 {
-    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+    void *at = mmap(NULL, pages(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
     if (at == MAP_FAILED)
         return -errno;
     memcpy(out, &at, sizeof at);
+    *mapped = pages(bytes);
     return 0;
 }
 
@@ -168,21 +175,19 @@ static int load(struct bpf_set *set)
     }
     if (err)
         return err;
-    size_t cells = set->n_cpus * set->n_slots * set->cell_words * WORD;
-    err = map_shared(set->program->maps.cells, pages(cells), &set->cells);
+    err = map_shared(set->program->maps.cells, set->n_cpus * set->n_slots * set->cell_words * WORD,
+                     &set->cells, &set->cells_bytes);
+    if (!err)
+        err = map_shared(set->program->maps.changed, set->n_slots * set->n_words * WORD,
+                         &set->changed, &set->changed_bytes);
+    if (!err)
+        err = map_shared(set->program->maps.cpus, set->n_cpus * sizeof *set->cpus, &set->cpus,
+                         &set->cpus_bytes);
+    if (!err && set->delays)
+        err = map_shared(set->program->maps.pairs, set->n_cpus * sizeof *set->pairs, &set->pairs,
+                         &set->pairs_bytes);
     if (err)
         return err;
-    set->cells_bytes = pages(cells);
-    size_t cpus = set->n_cpus * sizeof *set->cpus;
-    err = map_shared(set->program->maps.cpus, pages(cpus), &set->cpus);
-    if (err)
-        return err;
-    set->cpus_bytes = pages(cpus);
-    size_t pairs = set->delays ? set->n_cpus * sizeof *set->pairs : 0;
-    err = pairs ? map_shared(set->program->maps.pairs, pages(pairs), &set->pairs) : 0;
-    if (err)
-        return err;
-    set->pairs_bytes = pages(pairs);
     set->events = bpf_map__fd(set->program->maps.events);
     set->slots = bpf_map__fd(set->program->maps.slots);
     set->flush = bpf_program__fd(set->program->progs.flush);
@@ -205,6 +210,7 @@ int bpf_set_new(const struct bpf_sizes *sizes, struct bpf_set **out, struct verd
     set->n_roles = sizes->roles;
     set->n_slots = sizes->slots;
     set->n_cpus = sizes->cpus;
+    set->n_words = (sizes->cpus + 8 * WORD - 1) / (8 * WORD);
     set->task = sizes->task;
     set->delays = sizes->delays;
     int unknown = check_capability(), err = unknown ? unknown : load(set);
@@ -223,6 +229,8 @@ void bpf_set_free(struct bpf_set *set)
         return;
     if (set->cells)
         munmap(set->cells, set->cells_bytes);
+    if (set->changed)
+        munmap(set->changed, set->changed_bytes);
     if (set->cpus)
         munmap(set->cpus, set->cpus_bytes);
     if (set->pairs)
@@ -383,6 +391,7 @@ int bpf_set_tell(struct bpf_set *set, uint64_t id, uint32_t slot)
         (void)__atomic_compare_exchange_n(&set->cpus[cpu].waiter, &waiter, 0, false,
                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     }
+    memset(set->changed + slot * set->n_words, 0, set->n_words * WORD);
     return bpf_map_update_elem(set->slots, &id, &slot, BPF_ANY);
 }
 
@@ -399,6 +408,16 @@ void bpf_set_levels(struct bpf_set *set, uint32_t levels)
 bool bpf_set_has_run(const struct bpf_set *set, uint32_t slot, int cpu)
 {
     return word_now(&cell_of(set, slot, cpu)[1]) > 0;
+}
+
+void bpf_set_take_changed(struct bpf_set *set, uint32_t slot, uint64_t *cpus)
+{
+    for (size_t i = 0; i < set->n_words; i++) {
+        __u64 *bits = &set->changed[slot * set->n_words + i];
+        if (word_now(bits))
+            cpus[i] |= __atomic_exchange_n(bits, 0, __ATOMIC_SEQ_CST);
+    }
+    atomic_thread_fence(memory_order_seq_cst); /* cells are read after it */
 }
 
 uint64_t bpf_set_waited(const struct bpf_set *set, uint32_t slot)

@@ -79,6 +79,9 @@ void bpf_set_untell(struct bpf_set *set, uint64_t id);
 void bpf_set_levels(struct bpf_set *set, uint32_t levels);
 /* Whether the slot has been enabled there for any time. */
 bool bpf_set_has_run(const struct bpf_set *set, uint32_t slot, int cpu);
+/* Adds the bits of the CPUs whose cells of the slot were written since the call before, or since it
+ * was told: a 64th of 'cpus', rounded up, are its words. */
+void bpf_set_take_changed(struct bpf_set *set, uint32_t slot, uint64_t *cpus);
 /* ns that the slot's tasks have waited for CPUs, where it counts delays. */
 uint64_t bpf_set_waited(const struct bpf_set *set, uint32_t slot);
 /* A whole reading: n_roles counts, and where it counts delays, one more, of these. 0; -EAGAIN

@@ -98,6 +98,45 @@ static void test_a_level_that_is_not_known(void **state)
     assert_in_range(counted(rig, slot) - before, BPF_RIG_FAULTS, 3 * BPF_RIG_FAULTS / 2);
 }
 
+/* Which CPUs' cells the program has written since that was asked. */
+static bool has_changed(const struct bpf_rig *rig, uint32_t slot)
+{
+    uint64_t cpus[CPU_SETSIZE / 64] = {0};
+    assert_in_range(bpf_rig_cpus.possible, 1, CPU_SETSIZE);
+    bpf_set_take_changed(rig->counter->set, slot, cpus);
+    for (int i = 0; i < CPU_SETSIZE; i++) /* this process runs nowhere else */
+        assert_true(i == rig->cpu || !(cpus[i / 64] >> i % 64 & 1));
+    return cpus[rig->cpu / 64] >> rig->cpu % 64 & 1;
+}
+
+static void test_what_has_changed(void **state)
+{
+    struct bpf_rig *rig = bpf_rig_of(state);
+    uint32_t slot = bpf_rig_add(rig, true), other = bpf_rig_other(rig);
+    bpf_rig_start(rig);
+    for (int i = 0; i < 3; i++) {
+        bpf_rig_tick(rig);
+        assert_true(has_changed(rig, slot));
+    }
+    bpf_rig_leave();
+    bpf_rig_tick(rig); /* until it left */
+    (void)has_changed(rig, slot);
+    bpf_rig_tick(rig);
+    assert_false(has_changed(rig, slot));
+    assert_false(has_changed(rig, other));
+    assert_true(bpf_rig_move(rig, 0, true));
+    bpf_rig_tick(rig);
+    assert_true(has_changed(rig, slot));
+
+    /* Whoever has the slot next finds nothing of it. */
+    bpf_rig_tick(rig);
+    bpf_rig_leave();
+    bpf_counter_remove(rig->counter, slot, BPF_COUNTS);
+    bpf_rig_tick(rig);
+    assert_int_equal(bpf_rig_other(rig), slot);
+    assert_false(has_changed(rig, slot));
+}
+
 /* A task that is moved while it runs: what it did until the tick before is the old container's, and
  * what it does from then on is not; only what lies between may be either's. */
 static void test_moved_while_it_runs(void **state)
@@ -300,6 +339,7 @@ int main(void)
                                         bpf_rig_teardown),
         cmocka_unit_test_setup_teardown(test_a_level_that_is_not_known, bpf_rig_setup,
                                         bpf_rig_teardown),
+        cmocka_unit_test_setup_teardown(test_what_has_changed, bpf_rig_setup, bpf_rig_teardown),
         cmocka_unit_test_setup_teardown(test_moved_while_it_runs, bpf_rig_setup, bpf_rig_teardown),
         cmocka_unit_test_setup_teardown(test_closed_until_the_flush, bpf_rig_setup,
                                         bpf_rig_teardown),

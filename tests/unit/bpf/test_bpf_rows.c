@@ -1,90 +1,156 @@
-/* Which CPUs a container has rows for, on machines of 2, 128 and 512 CPUs. */
+/* Which CPUs a container has rows for, and which of them are read, on machines of 2 to 512 CPUs. */
 #include "exporter/source/bpf/rows.h"
 #include "tests/unit/support/unit.h"
 
 enum { MOST = 512 };
 
-static const size_t machines[] = {2, 128, MOST};
-enum { MACHINES = sizeof machines / sizeof *machines };
-
-/* Where a container has run, and how often that was asked. */
-struct machine {
-    bool ran[MOST];
-    size_t asked[MOST], all;
+/* What a container has on each CPU, and which of these was asked. */
+struct container {
+    struct bpf_rows rows;
+    uint64_t count[MOST];
+    int refuses; /* a CPU; -1: none */
+    size_t asked;
+    bool asked_of[MOST];
 };
 
-static bool has_run(const void *context, int cpu)
+static void container_begin(struct container *it, size_t cpus)
 {
-    struct machine *machine = (struct machine *)(uintptr_t)context;
-    assert_in_range(cpu, 0, MOST - 1);
-    machine->asked[cpu]++;
-    machine->all++;
-    return machine->ran[cpu];
+    *it = (struct container){.refuses = -1};
+    assert_int_equal(bpf_rows_init(&it->rows, cpus), 0);
 }
 
-/* How many were asked. */
-static size_t find(struct bpf_rows *rows, struct machine *machine)
+static int read_row(const void *context, int cpu, struct reading_row *out)
 {
-    size_t before = machine->all;
-    bpf_rows_find(rows, has_run, machine);
-    return machine->all - before;
+    struct container *it = (struct container *)(uintptr_t)context;
+    assert_in_range(cpu, 0, it->rows.possible - 1);
+    it->asked++;
+    it->asked_of[cpu] = true;
+    if (cpu == it->refuses)
+        return -EAGAIN;
+    out->cpu = cpu;
+    out->count[0] = it->count[cpu];
+    return 0;
 }
 
-static void assert_rows(const struct bpf_rows *rows, const uint16_t *cpus, size_t n)
+static void run_on(struct container *it, size_t cpu)
 {
-    assert_int_equal(rows->n, n);
-    for (size_t i = 0; i < n; i++)
-        assert_int_equal(rows->cpus[i], cpus[i]);
+    it->count[cpu]++;
+    it->rows.changed[cpu / 64] |= UINT64_C(1) << cpu % 64;
 }
 
-TEST(test_where_it_has_run)
+static struct reading reading_new(void)
+{
+    struct reading reading = {.cap = MOST, .stride_bytes = reading_stride(GROUP_CPI)};
+    reading.rows = calloc(MOST, reading.stride_bytes);
+    assert_non_null(reading.rows);
+    return reading;
+}
+
+/* How many were asked; all rows are as of now. */
+static size_t find_and_read(struct container *it, struct reading *out)
+{
+    it->asked = 0;
+    bpf_rows_find(&it->rows);
+    out->n = 0;
+    assert_int_equal(bpf_rows_read(&it->rows, read_row, it, out), 0);
+    assert_int_equal(out->n, it->rows.n);
+    size_t all = 0;
+    for (size_t cpu = 0; cpu < it->rows.possible; cpu++)
+        all += it->count[cpu] > 0;
+    assert_int_equal(out->n, all);
+    for (size_t i = 0; i < out->n; i++) {
+        const struct reading_row *row = reading_row(out, i);
+        assert_int_equal(row->count[0], it->count[row->cpu]);
+    }
+    return it->asked;
+}
+
+TEST(rows_stay_where_they_are)
 {
     static const uint16_t cpus[] = {5, 100, 0, 7, 127};
-    struct machine machine = {0};
-    struct bpf_rows rows;
-    assert_int_equal(bpf_rows_init(&rows, 128), 0);
-    find(&rows, &machine);
-    assert_rows(&rows, NULL, 0);
-    machine.ran[5] = machine.ran[100] = true;
-    find(&rows, &machine);
-    assert_rows(&rows, cpus, 2);
-    for (size_t i = 2; i < 5; i++) { /* earlier rows stay where they are */
-        machine.ran[cpus[i]] = true;
-        find(&rows, &machine);
-        assert_rows(&rows, cpus, i + 1);
+    struct container it;
+    struct reading out = reading_new();
+    container_begin(&it, 128);
+    assert_int_equal(find_and_read(&it, &out), 0);
+    run_on(&it, 100);
+    run_on(&it, 5);
+    find_and_read(&it, &out);
+    for (size_t n = 3; n <= 5; n++) {
+        run_on(&it, cpus[n - 1]);
+        find_and_read(&it, &out);
+        for (size_t i = 0; i < n; i++)
+            assert_int_equal(reading_row(&out, i)->cpu, cpus[i]);
     }
-    bpf_rows_release(&rows);
+    free(out.rows);
+    bpf_rows_release(&it.rows);
 }
 
-/* One look at each CPU without a row, and none at the others: the work grows with the CPUs, not
- * with their square. */
-TEST(test_asks_once)
+/* By turns into two readings, as groups are read: a row that has changed is written into both, and
+ * no other is. */
+TEST(only_what_has_changed_is_read)
 {
-    for (size_t m = 0; m < MACHINES; m++) {
-        size_t n = machines[m], all = 0;
-        struct machine machine = {0};
-        struct bpf_rows rows;
-        assert_int_equal(bpf_rows_init(&rows, n), 0);
-        for (size_t have = 0; have < n; have += n / 2) {
-            assert_int_equal(rows.n, have);
-            for (size_t cpu = 0; cpu < n / 2; cpu++)
-                machine.ran[(2 * cpu + 2 * have / n) % n] = true;
-            all += find(&rows, &machine);
-        }
-        assert_int_equal(all, n + n / 2);
-        assert_int_equal(find(&rows, &machine), 0);
-        assert_int_equal(rows.n, n);
-        for (size_t cpu = 0; cpu < n; cpu++) {
-            assert_in_range(machine.asked[cpu], 1, 2);
-            machine.asked[rows.cpus[cpu]] = 1;
-        }
-        for (size_t cpu = 0; cpu < n; cpu++) /* each has one row */
-            assert_int_equal(machine.asked[cpu], 1);
-        bpf_rows_release(&rows);
+    static const size_t machines[] = {2, 63, 64, 65, 128, MOST};
+    for (size_t m = 0; m < sizeof machines / sizeof *machines; m++) {
+        size_t last = machines[m] - 1;
+        struct container it;
+        struct reading out[2] = {reading_new(), reading_new()};
+        container_begin(&it, machines[m]);
+        for (size_t cpu = 0; cpu <= last; cpu++)
+            run_on(&it, cpu);
+        assert_int_equal(find_and_read(&it, &out[0]), last + 1);
+        assert_int_equal(find_and_read(&it, &out[1]), last + 1); /* a new one */
+        assert_int_equal(find_and_read(&it, &out[0]), 0);
+        memset(it.asked_of, 0, sizeof it.asked_of);
+        run_on(&it, last);
+        assert_int_equal(find_and_read(&it, &out[1]), 1);
+        run_on(&it, 0);
+        assert_int_equal(find_and_read(&it, &out[0]), 2);
+        assert_int_equal(find_and_read(&it, &out[1]), 1);
+        assert_int_equal(find_and_read(&it, &out[0]), 0);
+        assert_true(it.asked_of[0] && it.asked_of[last]);
+        for (int i = 0; i < 2; i++)
+            free(out[i].rows);
+        bpf_rows_release(&it.rows);
     }
 }
 
-TEST(test_room)
+TEST(what_may_be_old_is_read_anew)
+{
+    struct container it;
+    struct reading out[3] = {reading_new(), reading_new(), reading_new()};
+    container_begin(&it, 128);
+    for (size_t cpu = 0; cpu < 100; cpu++)
+        run_on(&it, cpu);
+    for (int i = 0; i < 3; i++) /* each is new */
+        assert_int_equal(find_and_read(&it, &out[i]), 100);
+    assert_int_equal(find_and_read(&it, &out[0]), 100); /* there was one more in between */
+
+    find_and_read(&it, &out[1]);
+    run_on(&it, 3);
+    it.refuses = 3;
+    assert_int_equal(bpf_rows_read(&it.rows, read_row, &it, &out[0]), -EAGAIN);
+    it.refuses = -1;
+    assert_int_equal(find_and_read(&it, &out[0]), 100);
+    assert_int_equal(find_and_read(&it, &out[1]), 100);
+    assert_int_equal(find_and_read(&it, &out[0]), 0);
+
+    bpf_rows_renew(&it.rows);
+    assert_int_equal(find_and_read(&it, &out[1]), 100);
+    assert_int_equal(find_and_read(&it, &out[0]), 100);
+    assert_int_equal(find_and_read(&it, &out[1]), 0);
+
+    run_on(&it, 100);
+    bpf_rows_find(&it.rows);
+    out[0].cap = 100;
+    assert_int_equal(bpf_rows_read(&it.rows, read_row, &it, &out[0]), -ENOSPC);
+    out[0].cap = MOST;
+    assert_int_equal(find_and_read(&it, &out[0]), 1);
+    for (int i = 0; i < 3; i++)
+        free(out[i].rows);
+    bpf_rows_release(&it.rows);
+}
+
+TEST(room)
 {
     static const struct {
         size_t possible, n, room;
