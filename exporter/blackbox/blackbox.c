@@ -219,6 +219,7 @@ static void lose(struct blackbox *blackbox, const char *words)
     blackbox->lost = true;
     pthread_mutex_lock(&blackbox->lock);
     blackbox->active = false;
+    blackbox->report.ring_bytes = blackbox->report.ring_ticks = blackbox->report.ring_span_ns = 0;
     pthread_mutex_unlock(&blackbox->lock);
 }
 

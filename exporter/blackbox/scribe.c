@@ -182,6 +182,8 @@ static void report(struct scribe *scribe)
 {
     struct blackbox_report *out = &scribe->report;
     struct ring_figures figures;
+    if (!scribe->recorder)
+        shelf_forget_missing(&scribe->shelf);
     ring_figures(scribe->ring, &figures);
     out->ring_bytes = figures.bytes + (scribe->player ? ring_player_bytes(scribe->player) : 0);
     out->ring_ticks = figures.ticks;

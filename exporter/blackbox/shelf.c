@@ -100,8 +100,7 @@ void shelf_trim(struct shelf *shelf)
     }
 }
 
-/* Somebody else may have removed some. */
-static void forget_missing(struct shelf *shelf)
+void shelf_forget_missing(struct shelf *shelf)
 {
     size_t left = 0;
     for (size_t i = 0; i < shelf->n; i++) {
@@ -132,7 +131,7 @@ struct shelf_file *shelf_add(struct shelf *shelf, const char *why, uint64_t wall
         snprintf(file.name, sizeof file.name, "%s%s-%s%s", prefix, time, file.why, suffix);
         seconds++;
     } while (is_taken(shelf, file.name));
-    forget_missing(shelf);
+    shelf_forget_missing(shelf);
     while (shelf->n > 0 && shelf->n >= shelf->max_files)
         remove_first(shelf);
     shelf->files[shelf->n] =

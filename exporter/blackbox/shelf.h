@@ -40,6 +40,8 @@ struct shelf_file *shelf_add(struct shelf *shelf, const char *why, uint64_t wall
 void shelf_drop_last(struct shelf *shelf);
 /* The oldest files go until all fit, but never the last. */
 void shelf_trim(struct shelf *shelf);
+/* Somebody else may have removed some. Not while one is being written. */
+void shelf_forget_missing(struct shelf *shelf);
 
 /* Takes a name apart. False: it is none of ours. Pure. */
 bool shelf_parse_name(const char *name, struct shelf_file *out);

@@ -303,6 +303,8 @@ class BlackBox(unittest.TestCase):
             wait_until(lambda: exporter.get("/api/v1/blackbox", alice, method="POST")[0] == 503,
                        20, "who asks is told that there is none any more")
             self.assertTrue(harness.is_gone(scribe))
+            _, _, body = exporter.get("/api/v1/blackbox", alice)
+            self.assertEqual(json.loads(body)["held_seconds"], 0)
 
     def test_a_file_begins_with_what_was_known(self):
         """Of forty minutes the last fifteen: each number that is shown is the one of the whole."""

@@ -127,6 +127,9 @@ TEST_WITH(test_what_others_remove_does_not_count, make_room, leave_room)
     assert_int_equal(shelf->n, 2);
     assert_int_equal(shelf->removed, 0);
     assert_true(is_there(room, "blackbox-20261128T000001Z-waits.jsonl.gz"));
+    shelf_forget_missing(shelf); /* the one that was added is no file yet */
+    assert_int_equal(shelf->n, 1);
+    assert_string_equal(shelf->files[0].name, "blackbox-20261128T000001Z-waits.jsonl.gz");
     free(shelf);
 }
 
