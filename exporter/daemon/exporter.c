@@ -272,7 +272,8 @@ static int build(struct exporter *e, const sigset_t *signals, char *error, size_
     }
     exporter_reconcile(e);
     exporter_publish(e);
-    if (e->plan->blackbox)
+    /* Who has read nothing yet has not learned it, and who is told so would take it for known. */
+    if (e->plan->blackbox && e->kept.state)
         kept_tell(&e->kept, &e->roster, e->live,
                   is_replay(e) ? replay_begin_ns(e->sources.replay) : e->tick.mono_ns);
     return 0;

@@ -8,8 +8,10 @@ until the alert is gone. One core is little to a server's memory (5 % on two CPU
 machine), and readings scatter by as much: so turns go on until it is seen, up to MOST_TURNS, and the
 rules are rendered with SHARE of the calm latency for the alert instead of a tenth, as a user would
 set it (aggressorShare of dashboards/config.libsonnet). A name is said from 3 % on, as always. Every
-duration in the rules is divided by FACTOR.
+duration in the rules is divided by FACTOR. The black box has it, too: its file, opened, says what was
+said live.
 """
+import json
 import os
 import pathlib
 import secrets
@@ -27,6 +29,7 @@ from containers import Containerd, Pod, oci_image  # noqa: E402
 from harness import SOURCE, Exporter, wait_until  # noqa: E402
 from monitoring import Alertmanager, Prometheus, Webhook  # noqa: E402
 from neighbours import MIB, drawing, own_share_of_cpus  # noqa: E402
+from test_blackbox import text_of  # noqa: E402
 from test_end_to_end import (AGGRESSOR, alertmanager_config, prometheus_config,  # noqa: E402
                              scaled_rules)
 from test_probe_hog import choose_cpus  # noqa: E402
@@ -39,6 +42,7 @@ BUSY = 2.5  # of the CPUs: the load that others must make, beside the 1 of the t
 NOISE = 0.045  # what readings scatter by when they hide one core: about as much as it hurts
 UNTIL_NAMED = (HOG, COMPUTE, HOG, None)
 ONCE_NAMED = (HOG, HOG, COMPUTE, HOG, HOG, None)
+COLLECTORS = ("--collector.disable-defaults", "--collector.attribution", "--collector.probe")
 
 
 def full_name(labels):
@@ -116,6 +120,7 @@ class LiveAggressor(unittest.TestCase):
         self.start_servers(directory, containerd)
         self.draw = drawing("aggressor")
         self.named, self.ever_named, self.last = set(), set(), None
+        self.live = {}  # the NUMA node's document by its time
 
     def start_servers(self, directory, containerd):
         port = harness.free_port()
@@ -124,17 +129,19 @@ class LiveAggressor(unittest.TestCase):
             Alertmanager(directory, alertmanager_config(self.hook.url)))
         self.prometheus = self.enterContext(Prometheus(directory, prometheus_config(
             rules(directory), alertmanager.port, {"live": port})))
+        self.box = directory / "box"
+        self.box.mkdir()
         self.exporter = self.enterContext(Exporter(
-            "--collector.disable-defaults", "--collector.attribution", "--collector.probe",
-            f"--path.rootfs={containerd.rootfs}", self.groups.only(), "--sampling.interval=1s",
+            *COLLECTORS, f"--path.rootfs={containerd.rootfs}", self.groups.only(),
+            "--sampling.interval=1s", f"--blackbox.directory={self.box}",
             port=port, command=("nice", "-n", "-15")))
 
     # --- turns ---
 
     def look(self):
-        domains = self.exporter.json("/api/v1/interference")["domains"]
-        if domains:
-            self.last = domains[0]
+        document = self.exporter.json("/api/v1/interference")
+        if document["domains"]:
+            self.last = self.live[document["timestamp_seconds"]] = document["domains"][0]
             self.named = {full_name(row) for row in self.last["aggressors"]}
             self.ever_named |= self.named
 
@@ -180,6 +187,7 @@ class LiveAggressor(unittest.TestCase):
         after = self.turns(ONCE_NAMED, left, self.fired)
         self.switch(None)
         self.report(left - after)
+        self.check_box()
         self.need(self.fired(), "no alert")
         self.check_alert(self.fired())
         wait_until(lambda: self.hook.seen("resolved", alertname=AGGRESSOR, **HOG), 120,
@@ -198,6 +206,42 @@ class LiveAggressor(unittest.TestCase):
         self.assertIn("/".join(full_name(HOG)), alert["annotations"]["summary"])
         self.assertRegex(alert["annotations"]["description"],
                          r"take \d+(\.\d+)?ns longer.* kubectl -n 'batch' delete pod 'report-0';")
+
+    def check_box(self):
+        """While it is still written: who was named, and each number that was live since then."""
+        def named():
+            """(file, its lines from the mark's tick on), once the mark is in whole ticks."""
+            for path in self.box.iterdir():
+                lines = [json.loads(line) for line in text_of(path).splitlines()]
+                mark = next((i for i, line in enumerate(lines) if line.get("mark") == "named"), 0)
+                if mark:
+                    tick = max(i for i, line in enumerate(lines[:mark]) if "tick" in line)
+                    return path, lines, lines[tick], lines[mark]
+            return None
+
+        path, lines, tick, mark = wait_until(named, 20, "the mark is in a file", 0.5)
+        marked = [line["container"] for line in lines
+                  if line.get("container", {}).get("key") == mark["key"]]
+        self.assertEqual(full_name(marked[-1]), full_name(HOG))
+        at, last = tick["wall_ns"] / 1e9, max(line.get("wall_ns", 0) for line in lines) / 1e9
+        flags = (f"--open={path}", *COLLECTORS)
+        compared = []
+        with Exporter(*flags) as opened:
+            wait_until(lambda: opened.json("/api/v1/containers")["replay_ended"], 60, "its end")
+            for time_s, theirs in self.live.items():
+                if at <= time_s + 1e-3 and time_s <= last:
+                    document = opened.json(f"/api/v1/interference?at={int(time_s)}")
+                    if document["timestamp_seconds"] == time_s:  # else two ticks of one second
+                        self.assertEqual(document["domains"], [theirs])
+                        compared.append(time_s)
+            (domain,) = opened.json(f"/api/v1/interference?at={int(at)}")["domains"]
+        self.assertEqual([full_name(row) for row in domain["aggressors"]], [full_name(HOG)])
+        self.assertAlmostEqual(compared[0], at, delta=1.5)
+        page = harness.run_exporter(*flags, "--report=html")
+        self.assertEqual(page.returncode, 0, page.stderr)
+        self.assertRegex(page.stdout, "named: [^<]*</li>")
+        self.assertIn(HOG["pod"], page.stdout)
+        print(f"{path.name}: {len(compared)} ticks as they were live", flush=True)
 
     def report(self, turns):
         caused = self.prometheus.query("max_over_time(interference_container_caused_latency_"
