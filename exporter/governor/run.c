@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "exporter/governor/bursts.h"
 #include "exporter/governor/serve/governor_pages.h"
 #include "exporter/governor/serve/self_metrics.h"
 #include "exporter/service/loop.h"
@@ -32,6 +33,7 @@ struct run {
     struct writers writers;
     struct governor *governor;
     struct forecast *forecast; /* NULL: it acts */
+    struct bursts *bursts;     /* NULL: there are no experiments */
     struct store *store;
     struct expose *expose;
     struct governor_metrics *metrics;
@@ -223,6 +225,10 @@ static void on_tick(void *context, uint64_t began_ns)
     }
     uint64_t now_ns = loop_now_ns();
     governor_take(run->governor, view, now_ns, loop_wall_ns());
+    if (run->bursts) {
+        const struct experiment_meter meter = bursts_meter(run->bursts);
+        governor_experiment(run->governor, view, &meter, loop_wall_ns());
+    }
     if (view && view->has_tick)
         run->interval_ns = view->interval_ns;
     now_ns = loop_now_ns();
@@ -319,6 +325,18 @@ static int make_governor(struct run *run, char *error, size_t error_size)
     return err;
 }
 
+/* Where there can be none, the rest goes on without. */
+static void make_bursts(struct run *run)
+{
+    int err = run->flags->experiment && is_enforcing(run)
+                  ? bursts_new(run->fs, run->log, &run->bursts)
+                  : 0;
+    if (err)
+        log_warn(run->log, "experiment", "there are none: %s",
+                 err == -ENOTSUP ? "memory is of several NUMA nodes, or cannot be flushed"
+                                 : strerror(-err));
+}
+
 static int make_loop(struct run *run, const sigset_t *signals, char *error, size_t error_size)
 {
     static const struct loop_callbacks callbacks = {
@@ -366,6 +384,8 @@ int run_governor(const struct flags *flags, struct config *config, const struct 
     if (!err)
         err = make_governor(&run, error, error_size);
     if (!err)
+        make_bursts(&run);
+    if (!err)
         err = make_loop(&run, signals, error, error_size);
     if (!err)
         err = start_server(&run, error, error_size);
@@ -388,6 +408,7 @@ int run_governor(const struct flags *flags, struct config *config, const struct 
     loop_free(run.loop);
     governor_free(run.governor);
     forecast_free(run.forecast);
+    bursts_free(run.bursts);
     governor_pages_free(run.pages);
     governor_metrics_free(run.metrics);
     expose_free(run.expose);

@@ -66,6 +66,7 @@ struct threshold_config {
     double factor;                   /* theta is so many times the baseline */
     double culprit_share, sure;      /* culprits.h */
     struct control_safe_config safe; /* base and step are the class's */
+    bool experiment;                 /* decide/experiment.h; only with its flag */
     double futile_seconds;           /* at base, after which it is tried whether that helps */
 };
 

@@ -91,7 +91,7 @@ static void read_threshold(struct config_reader *reader, json_t *policies)
 {
     static const char *const keys[] = {"enabled", "classes",       "mode", "calibrate",  "window",
                                        "factor",  "confirm",       "calm", "over_share", "hold",
-                                       "futile",  "culprit_share", "sure", NULL};
+                                       "futile",  "culprit_share", "sure", "experiment", NULL};
     static const char *const calibrate[] = {
         [CALIBRATE_BASELINE] = "baseline", [CALIBRATE_THROTTLE] = "throttle", NULL};
     static const char *const modes[] = {[CONTROL_SAFE] = "safe", [CONTROL_PAPER] = "paper", NULL};
@@ -116,6 +116,7 @@ static void read_threshold(struct config_reader *reader, json_t *policies)
     config_read_number(reader, policy, where, "factor", 1, 10, &threshold->factor);
     config_read_number(reader, policy, where, "culprit_share", 0, 1, &threshold->culprit_share);
     config_read_number(reader, policy, where, "sure", 0, 1, &threshold->sure);
+    config_read_bool(reader, policy, where, "experiment", &threshold->experiment);
     read_confirm(reader, policy, safe);
     config_read_count(reader, policy, where, "calm", 1, 1000, &safe->calm);
     config_read_number(reader, policy, where, "over_share", 0, 1, &safe->over_share);

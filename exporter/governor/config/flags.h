@@ -25,7 +25,7 @@ struct flags {
     const char *procfs, *sysfs, *cgroupfs; /* NULL: the default */
     enum log_level log_level;
     enum log_format log_format;
-    bool enforce, restore, check, allow_replay;
+    bool enforce, experiment, restore, check, allow_replay;
     bool help, version;
 };
 

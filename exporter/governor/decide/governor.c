@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/governor/decide/experiment_turn.h"
 #include "exporter/governor/decide/policies/calibration.h"
 #include "exporter/governor/decide/policies/policy.h"
 #include "exporter/governor/see/exemptions.h"
@@ -18,6 +19,7 @@ struct governor {
     struct restore_counts restored; /* at the start */
     struct enforcer *enforcer;
     struct policies policies;
+    struct experiment experiment;
     struct governed *governed;     /* VIEW_CONTAINERS_MAX */
     const struct writers *writers; /* of the view that is taken; NULL: not known */
     struct liveness_config liveness_config;
@@ -26,6 +28,7 @@ struct governor {
     uint64_t now_ns;             /* of the last take */
     struct policy_counts before; /* of policies that were replaced */
     bool paused, letting_go;
+    bool acted;              /* in the last take */
     enum release_reason why; /* while letting_go */
     bool said_false;         /* that what is said of a cgroup cannot be */
     bool said_left;          /* what an earlier governor may have left, at the start */
@@ -80,6 +83,9 @@ static void classify(struct governor *governor, const struct view_container *con
                                  container->container, container->qos_class, &literal);
     out->why_exempt = exemptions_why(&governor->exemptions, container, programs, literal);
     out->exempt = out->why_exempt != NULL;
+    const struct experiment_result *tried =
+        experiment_last_of(&governor->experiment, container->cgroup_id, governor->now_ns);
+    out->confirmed = tried && tried->verdict == EXPERIMENT_CONFIRMED;
     if (out->class != CLASS_NONE && !config_is_protected(config, out->class) && !out->exempt &&
         exemptions_same_cgroup(&governor->exemptions, container))
         see_knobs(governor, out);
@@ -119,6 +125,50 @@ static void let_go_unmanaged(struct governor *governor, const struct view *view)
             enforcer_let_go(governor->enforcer, holding, RELEASE_UNMANAGED, NULL);
 }
 
+/* ---- experiments ---- */
+
+/* A tick that is looked at once more. */
+struct again {
+    struct governor *governor;
+    const struct view *view;
+    uint64_t wall_ns;
+};
+
+static void see_again(void *context, uint64_t now_ns)
+{
+    const struct again *again = context;
+    enforcer_begin(again->governor->enforcer, again->view->tick, now_ns, again->wall_ns);
+    classify_all(again->governor, again->view);
+}
+
+static struct experiment_turn turn_of(struct again *again)
+{
+    struct governor *governor = again->governor;
+    return (struct experiment_turn){.experiment = &governor->experiment,
+                                    .enforcer = governor->enforcer,
+                                    .governed = governor->governed,
+                                    .n = again->view->n,
+                                    .sure = governor->setup.config->threshold.sure,
+                                    .log = governor->setup.log,
+                                    .wall_ns = again->wall_ns,
+                                    .see = see_again,
+                                    .context = again};
+}
+
+void governor_experiment(struct governor *governor, const struct view *view,
+                         const struct experiment_meter *meter, uint64_t wall_ns)
+{
+    struct again again = {governor, view, wall_ns};
+    if (!governor->acted || !view)
+        return;
+    const struct experiment_turn turn = turn_of(&again);
+    if (governor->setup.enforce && governor->setup.config->threshold.experiment &&
+        view_is_counted(view))
+        experiment_turn(&turn, meter);
+    else
+        experiment_abandon(&turn, governor->now_ns);
+}
+
 /* ---- ticks ---- */
 
 static void act(struct governor *governor, const struct view *view, uint64_t now_ns,
@@ -128,6 +178,9 @@ static void act(struct governor *governor, const struct view *view, uint64_t now
     governor->ticks++;
     enforcer_begin(governor->enforcer, view->tick, now_ns, wall_ns);
     classify_all(governor, view);
+    struct again again = {governor, view, wall_ns};
+    const struct experiment_turn turn = turn_of(&again);
+    experiment_give_back(&turn, now_ns);
     const struct policy_tick tick = {.enforcer = governor->enforcer,
                                      .governed = governor->governed,
                                      .n = view->n,
@@ -180,7 +233,8 @@ void governor_take(struct governor *governor, const struct view *view, uint64_t 
                  dead_reason_name(reason));
         start_letting_go(governor, RELEASE_DEAD_MAN, wall_ns);
     }
-    if (verdict == LIVENESS_ACT && !governor->paused && !governor->letting_go)
+    governor->acted = verdict == LIVENESS_ACT && !governor->paused && !governor->letting_go;
+    if (governor->acted)
         act(governor, view, now_ns, wall_ns);
     governor->writers = NULL;
 }
@@ -417,6 +471,7 @@ int governor_new(const struct governor_setup *setup, uint64_t now_ns, struct gov
                                  .dead_ns = setup->config->dead_ns,
                                  .allow_replay = setup->allow_replay || setup->recorded};
     liveness_init(&governor->liveness, now_ns);
+    experiment_init(&governor->experiment, now_ns);
     journal_open_nowhere(&governor->journal);
     int err = setup->recorded ? 0
                               : exemptions_init(&governor->exemptions, setup->fs,
@@ -463,6 +518,7 @@ void governor_look(const struct governor *governor, struct governor_state *out)
         .journal_open =
             governor->setup.enforce ? governor->journal.open.n : governor->restored.failed,
         .enforcer = governor->enforcer,
+        .experiment = &governor->experiment,
     };
     memcpy(out->dead_man, governor->dead_man, sizeof out->dead_man);
     out->writers = policies_writers(&governor->policies);

@@ -11,6 +11,7 @@
 #include "exporter/base/fsroot.h"
 #include "exporter/governor/act/enforcer.h"
 #include "exporter/governor/config/config.h"
+#include "exporter/governor/decide/experiment.h"
 #include "exporter/governor/decide/forecast.h"
 #include "exporter/governor/decide/policies/policy.h"
 #include "exporter/governor/see/liveness.h"
@@ -48,6 +49,11 @@ void governor_free(struct governor *governor);
 void governor_take(struct governor *governor, const struct view *view, uint64_t now_ns,
                    uint64_t wall_ns);
 
+/* After a take of the same view: a pair of an experiment, if the configuration has "experiment" and
+ * it acts on a machine that is counted now, never on a recording (experiment_turn.h). */
+void governor_experiment(struct governor *governor, const struct view *view,
+                         const struct experiment_meter *meter, uint64_t wall_ns);
+
 /* Who stores to persistent memory, for the next governor_take() alone; borrowed until then. */
 void governor_take_writers(struct governor *governor, const struct writers *writers);
 
@@ -80,6 +86,7 @@ struct governor_state {
     size_t open;
     size_t journal_open; /* claims whose originals are still to be put back */
     const struct enforcer *enforcer;
+    const struct experiment *experiment;
     const struct forecast
         *forecast; /* whoever looks sets it; NULL: nobody adds up what it would bring */
 };

@@ -314,6 +314,39 @@ static void add_calibration(struct textbuf *out, const struct policy_calibration
     textbuf_char(out, '}');
 }
 
+static void add_experiment(struct textbuf *out, const struct experiment_result *result)
+{
+    textbuf_str(out, "{\"container\":");
+    textbuf_quoted(out, result->container);
+    add_text(out, "verdict", experiment_verdict_name(result->verdict));
+    add_number(out, "pairs", result->pairs);
+    add_number(out, "effect_ratio", result->effect);
+    add_number(out, "error_ratio", result->error);
+    add_number(out, "probability_before", result->prior);
+    add_number(out, "probability", result->probability);
+    add_number(out, "held_seconds", result->held_seconds);
+    add_number(out, "ended_timestamp_seconds",
+               result->ended_wall_ns ? (double)result->ended_wall_ns * 1e-9 : NAN);
+    textbuf_char(out, '}');
+}
+
+/* Those that are kept, the oldest first, and the one under way. */
+static void add_experiments(struct textbuf *out, const struct experiment *experiment)
+{
+    size_t n = experiment->n_results, first = n > EXPERIMENT_RESULTS ? n - EXPERIMENT_RESULTS : 0;
+    textbuf_str(out, ",\"experiments\":[");
+    for (size_t i = first; i < n; i++) {
+        if (i > first)
+            textbuf_char(out, ',');
+        add_experiment(out, &experiment->results[i % EXPERIMENT_RESULTS]);
+    }
+    if (experiment->now.cgroup_id && n > 0)
+        textbuf_char(out, ',');
+    if (experiment->now.cgroup_id)
+        add_experiment(out, &experiment->now);
+    textbuf_char(out, ']');
+}
+
 /* With the lock held. */
 static void write_advice(struct textbuf *out, const struct advice *advice)
 {
@@ -360,6 +393,8 @@ void governor_pages_state(struct governor_pages *pages, const struct governor_st
         add_calibration(out, &state->calibrations[i]);
     }
     textbuf_char(out, ']');
+    if (state->experiment)
+        add_experiments(out, state->experiment);
     if (state->forecast) {
         textbuf_str(out, ",\"would_have\":");
         forecast_list(state->forecast, out);

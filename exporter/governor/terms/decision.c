@@ -3,12 +3,17 @@
 static const char *const action_names[ACTIONS] = {"cut", "raise", "release"};
 static const char *const outcome_names[OUTCOMES] = {"applied", "dry_run", "limited", "foreign",
                                                     "failed"};
-static const char *const release_names[RELEASE_REASONS] = {
-    [RELEASE_STOP] = "stop",           [RELEASE_DEAD_MAN] = "dead_man",
-    [RELEASE_FUTILE] = "futile",       [RELEASE_PAUSED] = "paused",
-    [RELEASE_VANISHED] = "vanished",   [RELEASE_CALM] = "calm",
-    [RELEASE_YIELDED] = "yielded",     [RELEASE_JOURNAL] = "journal",
-    [RELEASE_UNMANAGED] = "unmanaged", [RELEASE_REPLACED] = "replaced"};
+static const char *const release_names[RELEASE_REASONS] = {[RELEASE_STOP] = "stop",
+                                                           [RELEASE_DEAD_MAN] = "dead_man",
+                                                           [RELEASE_FUTILE] = "futile",
+                                                           [RELEASE_PAUSED] = "paused",
+                                                           [RELEASE_VANISHED] = "vanished",
+                                                           [RELEASE_CALM] = "calm",
+                                                           [RELEASE_YIELDED] = "yielded",
+                                                           [RELEASE_JOURNAL] = "journal",
+                                                           [RELEASE_UNMANAGED] = "unmanaged",
+                                                           [RELEASE_REPLACED] = "replaced",
+                                                           [RELEASE_EXPERIMENT] = "experiment"};
 static const char *const chosen_by_names[CHOSEN_BYS] = {[CHOSEN_BY_NOTHING] = "none",
                                                         [CHOSEN_BY_ALL] = "all",
                                                         [CHOSEN_BY_READS] = "reads",

@@ -33,11 +33,12 @@ enum release_reason {
     RELEASE_FUTILE,
     RELEASE_PAUSED,
     RELEASE_VANISHED,
-    RELEASE_CALM,      /* it has all that it may have again */
-    RELEASE_YIELDED,   /* to somebody else who writes */
-    RELEASE_JOURNAL,   /* which could not be written */
-    RELEASE_UNMANAGED, /* no policy has it any more */
-    RELEASE_REPLACED,  /* its claim was needed for a culprit */
+    RELEASE_CALM,       /* it has all that it may have again */
+    RELEASE_YIELDED,    /* to somebody else who writes */
+    RELEASE_JOURNAL,    /* which could not be written */
+    RELEASE_UNMANAGED,  /* no policy has it any more */
+    RELEASE_REPLACED,   /* its claim was needed for a culprit */
+    RELEASE_EXPERIMENT, /* whose slot is over */
     RELEASE_REASONS
 };
 const char *release_reason_name(enum release_reason reason);

@@ -155,9 +155,9 @@ static size_t place_of(struct culprits *culprits, uint64_t key)
 }
 
 static void read_entry(struct culprits *culprits, struct entry *entry,
-                       const struct view_container *container, bool held,
-                       const struct entry *before)
+                       const struct governed *governed, bool held, const struct entry *before)
 {
+    const struct view_container *container = governed->container;
     const double counted[SIGNS] = {[SIGN_READS] = container->memory_reads,
                                    [SIGN_LATENCY] = container->caused_latency_seconds,
                                    [SIGN_WAIT] = container->caused_wait_seconds};
@@ -166,7 +166,8 @@ static void read_entry(struct culprits *culprits, struct entry *entry,
         entry->counted[sign] = counted[sign];
         entry->grown[sign] = isnan(grown) ? 0 : grown;
     }
-    if (container->probability < culprits->sure) /* it keeps its name for longer than that */
+    /* It keeps its name for longer than that. */
+    if (container->probability < culprits->sure && !governed->confirmed)
         entry->grown[SIGN_LATENCY] = 0;
     entry->owner = before ? before->owner : owner_of(container);
     if (!entry->own)
@@ -246,7 +247,7 @@ void culprits_window(struct culprits *culprits, const struct policy_tick *tick, 
         struct entry *entry = &culprits->entries[i];
         entry->key = key_of(governed->container);
         entry->own = holding && holding->policy == policy;
-        read_entry(culprits, entry, governed->container, holding && holding->claim.id,
+        read_entry(culprits, entry, governed, holding && holding->claim.id,
                    find_before(culprits, entry->key, &behind));
     }
     add_up(culprits);

@@ -20,6 +20,7 @@ struct governed {
     int class;              /* in the configuration, or CLASS_NONE */
     bool exempt;            /* never restricted, whatever its class (exemptions.h) */
     const char *why_exempt; /* in words; NULL: it is not */
+    bool confirmed;         /* by an experiment of the last day (experiment.h) */
     /* What may be turned down, and belongs to some policy; NULL otherwise. */
     struct holding *holdings[KNOB_COUNT];
     enum policy_kind threads; /* whose single threads are; POLICY_NONE: nobody's */

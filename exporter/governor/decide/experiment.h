@@ -1,0 +1,99 @@
+/*
+ * Confirmation by experiment: whether memory is faster while a suspect is held.
+ *
+ * In pairs of slots of 200 ms, one in which the suspect has its least quota and one in which it has
+ * all, memory is measured by five bursts; which slot comes first is drawn, and of each two pairs
+ * one begins with each. d = ln(free) - ln(held) of a pair; from five pairs on, with se the standard
+ * error of the mean of d and t = mean/se:
+ *
+ * - refuted when mean + 2.5 se < 0.03: what it does is surely less than 3 %;
+ * - confirmed, otherwise, when t >= 4.5;
+ * - undecided after 40 pairs, or when 8 s are used up.
+ *
+ * ln of the Bayes factor is t^2/2 with the sign of t, between -3 and 6.6; where it is refuted, that
+ * of an effect of exactly 3 %: -((0.03 - mean)/se)^2/2, at least -3.
+ *
+ * An experiment holds 8 s at most, and the next one begins an hour after it has ended, the first an
+ * hour after the start: so in any hour no more than 8 s are held, restarts included.
+ *
+ * One thread; no clock but the meter's. Nothing here holds anybody: governor_experiment() does.
+ */
+#ifndef IE_GOVERNOR_EXPERIMENT_H
+#define IE_GOVERNOR_EXPERIMENT_H
+
+#include "exporter/governor/terms/claim.h"
+
+enum {
+    EXPERIMENT_SLOT_MS = 200,
+    EXPERIMENT_BURSTS = 5,
+    EXPERIMENT_LEAST = 5, /* pairs */
+    EXPERIMENT_MOST = 40,
+    EXPERIMENT_RESULTS = 16, /* that are kept */
+};
+
+/* What measures memory. */
+struct experiment_meter {
+    /* Waits until a slot from now is over: the median of its bursts, seconds. NaN: too few count.
+     */
+    double (*slot)(void *context);
+    uint64_t (*now_ns)(void *context); /* CLOCK_MONOTONIC */
+    void *context;
+};
+
+enum experiment_verdict {
+    EXPERIMENT_RUNNING,
+    EXPERIMENT_CONFIRMED,
+    EXPERIMENT_REFUTED,
+    EXPERIMENT_UNDECIDED,
+    EXPERIMENT_ABANDONED, /* it ended, does something else now, or something is held for others */
+    EXPERIMENT_VERDICTS
+};
+const char *experiment_verdict_name(enum experiment_verdict verdict);
+
+struct experiment_result {
+    char container[CLAIM_NAME_MAX]; /* namespace/pod/container */
+    uint64_t cgroup_id;             /* of its cgroup: 0 is nobody's */
+    enum experiment_verdict verdict;
+    unsigned pairs;
+    double effect, error; /* mean of d and its standard error; NaN: fewer than two pairs */
+    double prior;         /* probability that it is the cause, as the exporter said before ... */
+    double probability;   /* ... and with this */
+    double held_seconds;
+    uint64_t ended_wall_ns, ended_ns; /* 0: it is under way */
+};
+
+struct experiment {
+    struct experiment_result now; /* cgroup_id 0: none is under way */
+    double mean, squares;         /* of d, and the sum of squares about it */
+    double cpus;                  /* that it used at the beginning */
+    uint64_t random, began_ns, pair_ns;
+    uint64_t ended_ns; /* the last one, or the start */
+    unsigned tries;    /* pairs begun */
+    bool held_first;
+    uint64_t held_since_ns; /* 0: nobody is held */
+    struct experiment_result results[EXPERIMENT_RESULTS];
+    size_t n_results; /* ever */
+};
+
+void experiment_init(struct experiment *experiment, uint64_t now_ns);
+
+/* Whether one may begin: none is under way, and the last ended an hour ago. */
+bool experiment_may_begin(const struct experiment *experiment, uint64_t now_ns);
+void experiment_begin(struct experiment *experiment, const char *container, uint64_t cgroup_id,
+                      double prior, double cpus, uint64_t now_ns);
+/* Whether another slot may be held. */
+bool experiment_may_hold(const struct experiment *experiment);
+/* Draws whether the next pair's held slot comes first. */
+bool experiment_next_pair(struct experiment *experiment, uint64_t now_ns);
+/* One pair's latencies; the verdict so far. */
+enum experiment_verdict experiment_add(struct experiment *experiment, double held, double free_);
+/* Keeps the result, and returns it. */
+const struct experiment_result *experiment_end(struct experiment *experiment,
+                                               enum experiment_verdict verdict, uint64_t now_ns,
+                                               uint64_t wall_ns);
+
+/* The last result of a container's cgroup in a day; NULL: there is none. */
+const struct experiment_result *experiment_last_of(const struct experiment *experiment,
+                                                   uint64_t cgroup_id, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,519 @@
+/* Confirmation by experiment: the test's numbers, and who is held for it, how long, and when not. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exporter/base/textbuf.h"
+#include "exporter/governor/decide/experiment.h"
+#include "tests/unit/support/governor_start.h"
+
+#define SECOND UINT64_C(1000000000)
+#define HOUR (3600 * SECOND)
+#define SHOP RIG_CONTAINER("540b")
+#define BATCH RIG_CONTAINER("ba7c")
+#define COMPUTE RIG_CONTAINER("c033")
+#define SYSTEM RIG_CONTAINER("5757")
+#define SURE RIG_CONTAINER("50b3")
+#define FREE "300000 100000"
+
+/* ---- the test ---- */
+
+static enum experiment_verdict add_all(struct experiment *experiment, const double *d, size_t n)
+{
+    enum experiment_verdict verdict = EXPERIMENT_RUNNING;
+    experiment_init(experiment, 1);
+    experiment_begin(experiment, "jobs/batch-0/batch", 7, 0.6, 2, 1);
+    for (size_t i = 0; i < n; i++) {
+        assert_int_equal(verdict, EXPERIMENT_RUNNING);
+        verdict = experiment_add(experiment, 100e-9, 100e-9 * exp(d[i]));
+    }
+    return verdict;
+}
+
+/* mean .04, sd .0158114, se .0070711: t = 5.657, and t^2/2 = 16 is cut at 6.6. */
+static void five_pairs_confirm(void **state)
+{
+    static const double d[] = {.03, .05, .04, .02, .06};
+    struct experiment experiment;
+    assert_int_equal(add_all(&experiment, d, 5), EXPERIMENT_CONFIRMED);
+    assert_float_equal(experiment.now.effect, 0.04, 1e-12);
+    assert_float_equal(experiment.now.error, 0.00707106781, 1e-10);
+    assert_float_equal(experiment.now.probability, 0.99909391, 1e-8);
+    const struct experiment_result *kept =
+        experiment_end(&experiment, EXPERIMENT_CONFIRMED, 2 * HOUR, 9);
+    assert_ptr_equal(experiment_last_of(&experiment, 7, 2 * HOUR), kept);
+    assert_ptr_equal(experiment_last_of(&experiment, 7, 26 * HOUR - 1), kept);
+    assert_null(experiment_last_of(&experiment, 7, 26 * HOUR)); /* a day later */
+    assert_null(experiment_last_of(&experiment, 8, 2 * HOUR));
+}
+
+/* mean 0, se .0035355: below 3 % by far more than 2.5 of it; the evidence is cut at -3. */
+static void five_pairs_refute(void **state)
+{
+    static const double d[] = {.01, -.01, .005, -.005, 0};
+    struct experiment experiment;
+    assert_int_equal(add_all(&experiment, d, 5), EXPERIMENT_REFUTED);
+    assert_float_equal(experiment.now.error, 0.00353553391, 1e-10);
+    assert_float_equal(experiment.now.probability, 0.06949097, 1e-8);
+}
+
+/* One per cent, very surely: t is 7, and yet it is not worth a cut. */
+static void what_is_surely_small_is_refuted(void **state)
+{
+    static const double d[] = {.010, .012, .008, .014, .006};
+    struct experiment experiment;
+    assert_int_equal(add_all(&experiment, d, 5), EXPERIMENT_REFUTED);
+    assert_true(experiment.now.effect / experiment.now.error > 4.5);
+}
+
+static void forty_pairs_end_it(void **state)
+{
+    double d[EXPERIMENT_MOST];
+    struct experiment experiment;
+    for (int i = 0; i < EXPERIMENT_MOST; i++)
+        d[i] = 0.02 + (i % 2 ? .1 : -.1);
+    assert_int_equal(add_all(&experiment, d, EXPERIMENT_MOST), EXPERIMENT_UNDECIDED);
+    double t = experiment.now.effect / experiment.now.error;
+    assert_float_equal(t, 0.02 / (0.1 * sqrt(40. / 39) / sqrt(40)), 1e-9);
+    assert_float_equal(experiment.now.probability, 1 / (1 + exp(-log(1.5) - t * t / 2)), 1e-12);
+}
+
+static void orders_are_drawn_and_balanced(void **state)
+{
+    unsigned first = 0;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        struct experiment experiment;
+        experiment_init(&experiment, seed);
+        experiment_begin(&experiment, "x", 7, 0.6, 2, 1);
+        for (int i = 0; i < 20; i++) {
+            bool one = experiment_next_pair(&experiment, 1);
+            first += one;
+            assert_int_equal(experiment_next_pair(&experiment, 1), !one);
+        }
+    }
+    assert_in_range(first, 1800, 2200); /* of 4,000: 200 is 6 standard deviations */
+}
+
+/* ---- the governor ---- */
+
+enum { CONTAINERS = 5 };
+
+static const struct {
+    const char *namespace_, *name, *path;
+    double probability, cpus;
+} who[CONTAINERS] = {
+    {"shop", "shop", SHOP, 0.94, 3},        /* protected */
+    {"kube-system", "sys", SYSTEM, 0.9, 3}, /* exempt */
+    {"jobs", "sure", SURE, 0.97, 3},        /* named already */
+    {"jobs", "compute", COMPUTE, 0.8, 1.2}, /* its least, 1, leaves it almost all */
+    {"jobs", "batch", BATCH, 0.7, 3},
+};
+
+struct scene {
+    struct governor_rig rig;
+    struct config *config;
+    struct governor *governor;
+    uint64_t now_ns, tick, slots, held_slots;
+    uint64_t held_at[400]; /* when each ended */
+    double effect, noise;  /* of batch, if it is free; of a slot */
+    uint64_t random;
+    const char *source;
+    double shop_ns, reads, caused;
+    double batch_cpus, batch_probability;
+    bool fail; /* to give back, in the next held slot */
+    struct decision last;
+};
+
+static struct governor_state look(const struct scene *scene)
+{
+    struct governor_state state;
+    governor_look(scene->governor, &state);
+    return state;
+}
+
+static void expect_free(const struct scene *scene)
+{
+    for (size_t i = 0; i < CONTAINERS; i++) {
+        char now[64];
+        governor_rig_quota(&scene->rig, who[i].path, now);
+        assert_string_equal(now, FREE);
+    }
+    assert_int_equal(look(scene).open, 0);
+    assert_int_equal(look(scene).journal_open, 0);
+}
+
+/* Sum of twelve, less six. */
+static double normal(uint64_t *random)
+{
+    double sum = -6;
+    for (int i = 0; i < 12; i++) {
+        *random = *random * 6364136223846793005U + 1442695040888963407U;
+        sum += (double)(*random >> 11) * 0x1p-53;
+    }
+    return sum;
+}
+
+static double slot(void *context)
+{
+    struct scene *scene = context;
+    bool held = false;
+    for (size_t i = 0; i < CONTAINERS; i++) {
+        char now[64];
+        governor_rig_quota(&scene->rig, who[i].path, now);
+        if (strcmp(now, FREE) == 0)
+            continue;
+        assert_string_equal(who[i].name, "batch"); /* nobody else, ever */
+        assert_string_equal(now, "100000 100000");
+        held = true;
+    }
+    scene->now_ns += SECOND / 5;
+    scene->slots++;
+    if (held) {
+        assert_int_equal(look(scene).journal_open, 1); /* whoever comes after us knows */
+        scene->held_at[scene->held_slots++] = scene->now_ns;
+    }
+    if (held && scene->fail) {
+        scene->rig.fail_from = scene->rig.calls + 1;
+        scene->rig.fail_to = scene->rig.calls + 100;
+        scene->rig.fail_with = -5;
+    }
+    return 100e-9 * exp((held ? 0 : scene->effect) + scene->noise * normal(&scene->random));
+}
+
+static uint64_t now(void *context)
+{
+    return ((const struct scene *)context)->now_ns;
+}
+
+static void start(struct scene *scene, bool enforce, const char *mode, const char *rest)
+{
+    char text[2048];
+    snprintf(text, sizeof text,
+             "{\"governor\":1,\"mode\":\"enforce\",\"state_directory\":\"%s\",\"classes\":["
+             "{\"name\":\"web\",\"role\":\"protected\",\"match\":[{\"namespace\":\"shop\","
+             "\"pod\":\"*\",\"container\":\"*\"}]},"
+             "{\"name\":\"batch\",\"role\":\"best_effort\",\"match\":[{\"namespace\":\"*\","
+             "\"pod\":\"*\",\"container\":\"*\"}]}],\"policies\":{\"threshold\":{\"classes\":["
+             "\"batch\"],\"mode\":\"%s\",\"factor\":1.1%s}}}",
+             scene->rig.state, mode, rest);
+    scene->config = governor_start_config(text);
+    scene->governor =
+        governor_start(&scene->rig, scene->config, enforce, scene->now_ns, &scene->last);
+}
+
+static int setup(void **state)
+{
+    struct scene *scene = calloc(1, sizeof *scene);
+    governor_rig_init(&scene->rig, 2);
+    for (size_t i = 0; i < CONTAINERS; i++)
+        governor_rig_cgroup(&scene->rig, who[i].path, FREE);
+    scene->now_ns = 1000 * SECOND;
+    scene->effect = 0.05;
+    scene->noise = 0.01;
+    scene->source = "perf";
+    scene->shop_ns = 100;
+    scene->batch_cpus = 3;
+    scene->batch_probability = 0.7;
+    *state = scene;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct scene *scene = *state;
+    governor_start_undo(scene->governor, scene->config, &scene->rig);
+    free(scene);
+    return 0;
+}
+
+static void add_container(const struct scene *scene, size_t i, struct textbuf *out)
+{
+    bool batch = strcmp(who[i].name, "batch") == 0;
+    textbuf_printf(
+        out,
+        "%s{\"namespace\":\"%s\",\"pod\":\"%s-0\",\"container\":\"%s\",\"container_id\":\"%.*s\","
+        "\"cgroup_id\":%llu,\"suspicion\":\"suspected\",\"cpu_seconds_per_second\":%g,"
+        "\"caused_probability_ratio\":%g,\"values\":{\"interference_container_info\":[{"
+        "\"labels\":{\"id\":\"%s\",\"pod_uid\":\"" RIG_POD_UID "\"},\"value\":1}],"
+        "\"interference_container_memory_reads_total\":%.0f",
+        i > 0 ? "," : "", who[i].namespace_, who[i].name, who[i].name, RIG_LABEL(who[i].path),
+        (unsigned long long)governor_rig_inode(&scene->rig, who[i].path),
+        batch ? scene->batch_cpus : who[i].cpus,
+        batch ? scene->batch_probability : who[i].probability, who[i].path,
+        scene->reads * (strcmp(who[i].name, "compute") == 0 ? 10 : 1));
+    if (i == 0)
+        textbuf_printf(out,
+                       ",\"interference_container_memory_read_latency_seconds\":%g,"
+                       "\"interference_container_memory_read_latency_baseline_seconds\":"
+                       "[{\"labels\":{\"basis\":\"calm\"},\"value\":1e-7}]",
+                       scene->shop_ns * 1e-9);
+    if (batch)
+        textbuf_printf(out,
+                       ",\"interference_container_caused_latency_seconds_total\":[{\"labels\":{"
+                       "\"numa_node\":\"0\"},\"value\":%.12f}]",
+                       scene->caused * 1e-9);
+    textbuf_str(out, "}}");
+}
+
+static void tick(struct scene *scene)
+{
+    struct textbuf text = TEXTBUF_INIT;
+    struct view view = {0};
+    char error[256] = "";
+    const struct experiment_meter meter = {slot, now, scene};
+    uint64_t began_ns = scene->now_ns += SECOND;
+    scene->tick++;
+    scene->reads += 1e7;
+    textbuf_printf(&text,
+                   "{\"source\":\"%s\",\"replay_ended\":false,\"own_cgroup_id\":1,\"tick\":{"
+                   "\"number\":%llu,\"monotonic_seconds\":%.9f,\"timestamp_seconds\":1,"
+                   "\"interval_seconds\":1},\"containers\":[",
+                   scene->source, (unsigned long long)scene->tick, (double)began_ns * 1e-9 - 0.1);
+    for (size_t i = 0; i < CONTAINERS; i++)
+        add_container(scene, i, &text);
+    textbuf_str(&text, "]}");
+    assert_int_equal(textbuf_finish(&text), 0);
+    assert_int_equal(view_parse(text.data, text.len, &view, error, sizeof error), 0);
+    governor_take(scene->governor, &view, began_ns, began_ns);
+    governor_experiment(scene->governor, &view, &meter, began_ns);
+    view_release(&view);
+    textbuf_release(&text);
+    scene->now_ns = began_ns;
+}
+
+static void ticks(struct scene *scene, int n)
+{
+    while (n-- > 0)
+        tick(scene);
+}
+
+/* Nobody asks meanwhile; then it takes five fresh ticks. */
+static void an_hour_later(struct scene *scene)
+{
+    scene->now_ns += HOUR;
+    ticks(scene, 8);
+}
+
+static const struct experiment_result *result(const struct scene *scene, size_t i)
+{
+    const struct experiment *experiment = look(scene).experiment;
+    assert_true(experiment->n_results > i);
+    return &experiment->results[i];
+}
+
+#define EXPERIMENT ",\"experiment\":true"
+
+static void who_makes_memory_slow_is_confirmed(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, true, "safe", EXPERIMENT);
+    ticks(scene, 3000);
+    assert_int_equal(scene->slots, 0); /* a restart is no way to a second one in an hour */
+    an_hour_later(scene);
+    ticks(scene, 10);
+    const struct experiment_result *got = result(scene, 0);
+    assert_string_equal(got->container, "jobs/batch-0/batch");
+    assert_int_equal(got->verdict, EXPERIMENT_CONFIRMED);
+    assert_true(got->prior == 0.7 && got->probability > 0.999);
+    assert_int_equal(got->pairs, scene->held_slots);
+    assert_int_equal(scene->slots, 2 * scene->held_slots);
+    assert_float_equal(got->held_seconds, 0.2 * (double)got->pairs, 1e-6);
+    assert_int_equal(scene->last.action, ACTION_RELEASE);
+    assert_string_equal(scene->last.why, "experiment");
+    assert_int_equal(enforcer_counts(look(scene).enforcer)->released[RELEASE_EXPERIMENT],
+                     got->pairs);
+    expect_free(scene);
+    an_hour_later(scene); /* it is known for a day */
+    assert_int_equal(look(scene).experiment->n_results, 1);
+}
+
+static void an_innocent_is_refuted(void **state)
+{
+    struct scene *scene = *state;
+    scene->effect = 0;
+    start(scene, true, "safe", EXPERIMENT);
+    an_hour_later(scene);
+    ticks(scene, 40);
+    assert_int_equal(result(scene, 0)->verdict, EXPERIMENT_REFUTED);
+    assert_true(result(scene, 0)->probability < 0.2);
+    expect_free(scene);
+}
+
+/* In noise of 30 % nothing is ever decided, and the same container is tried again and again. */
+static void eight_seconds_in_any_hour(void **state)
+{
+    struct scene *scene = *state;
+    uint64_t began_ns = scene->now_ns;
+    scene->noise = 0.3;
+    start(scene, true, "safe", EXPERIMENT);
+    while (scene->now_ns < began_ns + 6 * HOUR)
+        tick(scene);
+    expect_free(scene);
+    assert_true(scene->held_slots > 2 * EXPERIMENT_MOST);
+    for (size_t i = EXPERIMENT_MOST; i < scene->held_slots; i++)
+        assert_true(scene->held_at[i] - SECOND / 5 - scene->held_at[i - EXPERIMENT_MOST] >= HOUR);
+    assert_true(scene->held_at[0] - began_ns >= HOUR);
+}
+
+static void who_does_something_else_is_let_be(void **state)
+{
+    struct scene *scene = *state;
+    scene->noise = 0.3;
+    start(scene, true, "safe", EXPERIMENT);
+    an_hour_later(scene);
+    uint64_t slots = scene->slots;
+    assert_true(slots > 0);
+    scene->batch_cpus = 1.4;
+    ticks(scene, 5);
+    assert_int_equal(scene->slots, slots);
+    assert_int_equal(result(scene, 0)->verdict, EXPERIMENT_ABANDONED);
+    expect_free(scene);
+}
+
+/* Algorithm 1 begins at the base, and takes some calm ticks to give all back. */
+static void not_while_anything_is_held(void **state)
+{
+    struct scene *scene = *state;
+    start(scene, true, "paper", EXPERIMENT);
+    scene->now_ns += HOUR;
+    scene->shop_ns = 131;
+    ticks(scene, 20);
+    assert_true(look(scene).open > 0);
+    assert_int_equal(scene->slots, 0);
+    scene->shop_ns = 100;
+    ticks(scene, 12);
+    assert_true(scene->slots > 0);
+    expect_free(scene);
+}
+
+static void never_unasked(void **state)
+{
+    static const struct {
+        bool enforce;
+        const char *source, *rest;
+    } cases[] = {
+        {true, "perf", ""},
+        {false, "perf", EXPERIMENT},
+        {true, "replay", EXPERIMENT},
+        {true, "", EXPERIMENT},
+    };
+    struct scene *scene = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        scene->source = cases[i].source;
+        start(scene, cases[i].enforce, "safe", cases[i].rest);
+        an_hour_later(scene);
+        ticks(scene, 10);
+        assert_int_equal(scene->slots, 0);
+        assert_int_equal(look(scene).experiment->n_results, 0);
+        governor_free(scene->governor);
+        config_free(scene->config);
+    }
+    scene->source = "perf";
+    start(scene, true, "safe", EXPERIMENT);
+    an_hour_later(scene);
+    assert_true(scene->slots > 0); /* and otherwise it is */
+}
+
+/* Nothing can be written when the slot ends: no other slot until it could. */
+static void what_could_not_be_given_back_is_tried_again(void **state)
+{
+    struct scene *scene = *state;
+    char quota[64];
+    start(scene, true, "safe", EXPERIMENT);
+    scene->now_ns += HOUR;
+    ticks(scene, 4);
+    scene->fail = true;
+    while (scene->slots == 0)
+        tick(scene);
+    uint64_t slots = scene->slots;
+    governor_rig_quota(&scene->rig, BATCH, quota);
+    assert_string_equal(quota, "100000 100000");
+    scene->fail = false;
+    scene->rig.fail_to = 0;
+    ticks(scene, 3);
+    assert_true(scene->slots == slots || scene->last.action == ACTION_RELEASE);
+    ticks(scene, 10);
+    expect_free(scene);
+    assert_true(result(scene, 0)->held_seconds > 0.9); /* with the wait */
+}
+
+static void a_pause_and_an_end_find_nobody_held(void **state)
+{
+    struct scene *scene = *state;
+    scene->noise = 0.3;
+    start(scene, true, "safe", EXPERIMENT);
+    an_hour_later(scene);
+    assert_true(look(scene).experiment->now.pairs > 0);
+    expect_free(scene);
+    governor_pause(scene->governor, true, scene->now_ns);
+    uint64_t slots = scene->slots;
+    ticks(scene, 5);
+    assert_int_equal(scene->slots, slots);
+    assert_int_equal(governor_stop(scene->governor, scene->now_ns), 0);
+    expect_free(scene);
+}
+
+/* shop waits, for batch by what attribution says; compute reads ten times as much. */
+static void expect_cut(struct scene *scene, const char *path, const char *chosen_by)
+{
+    char quota[64];
+    for (int i = 0; i < 4; i++) {
+        scene->shop_ns = 131;
+        scene->caused += 31;
+        tick(scene);
+    }
+    for (size_t i = 1; i < CONTAINERS; i++) {
+        governor_rig_quota(&scene->rig, who[i].path, quota);
+        assert_int_equal(strcmp(quota, FREE) != 0, strcmp(who[i].path, path) == 0);
+    }
+    assert_string_equal(chosen_by_name(scene->last.chosen_by), chosen_by);
+    scene->shop_ns = 100;
+}
+
+/* Named with 0.85 is below 'sure': the next answer chooses, until the experiment. */
+static void who_is_confirmed_may_be_cut(void **state)
+{
+    struct scene *scene = *state;
+    scene->batch_probability = 0.85;
+    start(scene, true, "safe", EXPERIMENT);
+    ticks(scene, 20);
+    expect_cut(scene, COMPUTE, "reads");
+    assert_int_equal(governor_stop(scene->governor, scene->now_ns), 0);
+    governor_free(scene->governor);
+    config_free(scene->config);
+    start(scene, true, "safe", EXPERIMENT);
+    an_hour_later(scene);
+    ticks(scene, 10);
+    assert_int_equal(result(scene, 0)->verdict, EXPERIMENT_CONFIRMED);
+    expect_free(scene);
+    expect_cut(scene, BATCH, "latency");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(five_pairs_confirm),
+        cmocka_unit_test(five_pairs_refute),
+        cmocka_unit_test(what_is_surely_small_is_refuted),
+        cmocka_unit_test(forty_pairs_end_it),
+        cmocka_unit_test(orders_are_drawn_and_balanced),
+        cmocka_unit_test_setup_teardown(who_makes_memory_slow_is_confirmed, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_innocent_is_refuted, setup, teardown),
+        cmocka_unit_test_setup_teardown(eight_seconds_in_any_hour, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_does_something_else_is_let_be, setup, teardown),
+        cmocka_unit_test_setup_teardown(not_while_anything_is_held, setup, teardown),
+        cmocka_unit_test_setup_teardown(never_unasked, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_could_not_be_given_back_is_tried_again, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_pause_and_an_end_find_nobody_held, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_is_confirmed_may_be_cut, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
