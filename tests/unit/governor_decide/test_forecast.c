@@ -1,12 +1,4 @@
 /* What holding would have brought: sums of ticks, by hand. */
-#include <math.h>
-#include <cmocka.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "exporter/governor/decide/forecast.h"
 #include "tests/unit/support/fake_knobs.h"

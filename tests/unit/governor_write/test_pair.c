@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "exporter/governor/bursts.h"
-#include <cmocka.h>
 #include "exporter/governor/pair.h"
 #include "exporter/service/confine.h"
 #include "tests/unit/support/governor_rig.h"
