@@ -1,5 +1,4 @@
 /* What holding would have brought: sums of ticks, by hand. */
-
 #include "exporter/governor/decide/forecast.h"
 #include "tests/unit/support/fake_knobs.h"
 #include "tests/unit/support/governor_start.h"
