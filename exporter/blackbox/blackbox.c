@@ -30,6 +30,8 @@ enum { EVENTS_BYTES = 4 << 20 };
  * is leaving, and a new scribe after the one before. */
 enum { STARTS_MAX = 10, LEAVE_MS = 3000, PAUSE_MS = 1000 };
 static const uint64_t learned_ns = UINT64_C(120000000000);
+/* In a tick, so that half of the chute is left for it. */
+enum { PIECES_MAX = BLACKBOX_CHUTE_BYTES / 2 / RECORDING_LEARNED_PIECE };
 
 struct blackbox {
     struct blackbox_config config;
@@ -41,6 +43,8 @@ struct blackbox {
     struct textbuf start, head, events, lines; /* of the message; events stay until they are sent */
     bool started, lost, opens;
     uint64_t mono_ns, learned_ns; /* of the tick; what was told last; 0: never */
+    const uint8_t *learned;       /* that; 'told' bytes of it so far */
+    size_t learned_len, told;
     bool forgot;
     struct incidents incidents;
     atomic_bool asked;
@@ -305,11 +309,31 @@ static bool send_start(struct blackbox *blackbox)
     return blackbox->started;
 }
 
+/* The next pieces of what was learned, as far as there is room. */
+static void tell_on(struct blackbox *blackbox)
+{
+    for (int i = 0; i < PIECES_MAX && blackbox->told < blackbox->learned_len; i++) {
+        size_t left = blackbox->learned_len - blackbox->told;
+        const struct textbuf piece = {
+            .data = (char *)(uintptr_t)(blackbox->learned + blackbox->told),
+            .len = left < RECORDING_LEARNED_PIECE ? left : RECORDING_LEARNED_PIECE};
+        const struct textbuf *const parts[] = {&blackbox->head, &piece};
+        textbuf_clear(&blackbox->head);
+        textbuf_char(&blackbox->head, SCRIBE_LEARNED);
+        pack_u64(&blackbox->head, blackbox->told);
+        pack_u64(&blackbox->head, blackbox->learned_len);
+        if (blackbox->head.error || !chute_put(blackbox->chute, parts, 2))
+            return;
+        blackbox->told += piece.len;
+    }
+}
+
 static void flush(void *context)
 {
     struct blackbox *blackbox = context;
     const uint64_t one = 1;
     bool started = send_start(blackbox);
+    tell_on(blackbox);
     take_asked(blackbox);
     begin_message(blackbox);
     if (started && send_tick(blackbox)) {
@@ -345,18 +369,21 @@ const struct recorder_sink *blackbox_sink(struct blackbox *blackbox)
 
 bool blackbox_wants_learned(const struct blackbox *blackbox, uint64_t now_ns)
 {
-    return !blackbox->lost &&
+    return !blackbox->lost && blackbox->told == blackbox->learned_len &&
            (blackbox->learned_ns == 0 || now_ns - blackbox->learned_ns >= learned_ns);
 }
 
 void blackbox_learned(struct blackbox *blackbox, const uint8_t *bytes, size_t len, uint64_t now_ns)
 {
-    const struct textbuf kind = {.data = (char[]){SCRIBE_LEARNED}, .len = 1};
-    const struct textbuf rest = {.data = (char *)(uintptr_t)bytes, .len = len};
-    const struct textbuf *const parts[] = {&kind, &rest};
+    blackbox->learned = bytes;
+    blackbox->learned_len = len <= RECORDING_LEARNED_MAX && send_start(blackbox) ? len : 0;
     blackbox->learned_ns = now_ns;
-    if (len > 0 && (!send_start(blackbox) || !chute_put(blackbox->chute, parts, 2)))
+    blackbox->told = 0;
+    tell_on(blackbox);
+    if (blackbox->told == 0) { /* later it would not be of this tick */
+        blackbox->learned_len = 0;
         log_debug(blackbox->config.log, "blackbox", "no room for what was learned");
+    }
 }
 
 bool blackbox_forgot(struct blackbox *blackbox)

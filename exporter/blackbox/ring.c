@@ -303,6 +303,33 @@ static void describe_start(struct ring *ring)
     }
 }
 
+static void forget_learned(struct ring *ring)
+{
+    textbuf_release(&ring->learned.packed);
+    ring->learned = (struct ring_learned){0};
+}
+
+/* To its chunk, which may have gone. */
+static void settle_learned(struct ring *ring)
+{
+    struct ring_chunk *chunk = ring->oldest;
+    if (ring->learned.len < ring->learned.whole || ring->learned.chunk == 0)
+        return;
+    while (chunk && chunk->serial != ring->learned.chunk)
+        chunk = chunk->next;
+    if (!chunk) {
+        forget_learned(ring);
+        return;
+    }
+    chunk->learned = ring->learned;
+    ring->learned = (struct ring_learned){0};
+}
+
+static bool begins_with_learned(const struct ring *ring)
+{
+    return ring->learned.len > 0 && ring->learned.chunk == 0;
+}
+
 static int begin_chunk(struct ring *ring)
 {
     struct ring_chunk *chunk = calloc(1, sizeof *chunk);
@@ -310,19 +337,21 @@ static int begin_chunk(struct ring *ring)
         return -ENOMEM;
     chunk->serial = ++ring->serials;
     chunk->before_mono_ns = ring->last_mono_ns;
-    chunk->learned = ring->learned;
-    ring->learned = (struct ring_learned){.len = 0};
+    if (begins_with_learned(ring))
+        ring->learned.chunk = chunk->serial;
     if (ring->newest)
         compress(ring, ring->newest);
     *(ring->newest ? &ring->newest->next : &ring->oldest) = chunk;
     ring->newest = chunk;
+    settle_learned(ring);
     describe_start(ring);
     return 0;
 }
 
 void ring_figures(const struct ring *ring, struct ring_figures *out)
 {
-    *out = (struct ring_figures){.bytes = ring->known_bytes + ring->start.cap};
+    *out = (struct ring_figures){.bytes = ring->known_bytes + ring->start.cap +
+                                          ring->learned.packed.cap};
     for (const struct ring_chunk *chunk = ring->oldest; chunk; chunk = chunk->next) {
         out->bytes += sizeof *chunk + chunk->learned.packed.cap;
         for (size_t i = 0; i < RING_COLUMNS; i++)
@@ -372,7 +401,7 @@ static void take_tick(struct ring *ring, const struct recording_line *line)
     uint64_t now_ns = line->tick.mono_ns;
     struct ring_chunk *chunk = ring->newest;
     settle_gone(ring);
-    if ((!chunk || ring->learned.len > 0 || now_ns - chunk->begin_mono_ns >= chunk_ns ||
+    if ((!chunk || begins_with_learned(ring) || now_ns - chunk->begin_mono_ns >= chunk_ns ||
          length(chunk) >= CHUNK_BYTES) &&
         begin_chunk(ring) != 0)
         return;
@@ -460,11 +489,25 @@ void ring_flush(struct ring *ring)
     chunk->ticks++;
 }
 
-void ring_learn(struct ring *ring, const uint8_t *bytes, size_t len)
+void ring_learn(struct ring *ring, const uint8_t *bytes, size_t len, uint64_t at, uint64_t whole)
 {
-    textbuf_release(&ring->learned.packed);
-    ring->learned.packed = deflated(ring, bytes, len);
-    ring->learned.len = ring->learned.packed.len > 0 ? len : 0;
+    struct ring_learned *learned = &ring->learned;
+    if (at == 0) {
+        forget_learned(ring);
+        learned->whole = whole;
+    }
+    struct textbuf packed = deflated(ring, bytes, len);
+    pack_u64(&learned->packed, len);
+    pack_u64(&learned->packed, packed.len);
+    textbuf_add(&learned->packed, packed.data, packed.len);
+    if (at != learned->len || whole != learned->whole || len > whole - at || packed.len == 0 ||
+        learned->packed.error) {
+        forget_learned(ring);
+    } else {
+        learned->len += len;
+        settle_learned(ring);
+    }
+    textbuf_release(&packed);
 }
 
 void ring_resume(struct ring *ring)

@@ -42,9 +42,10 @@ struct ring_chunk {
     uint64_t before_mono_ns, begin_mono_ns, end_mono_ns; /* the tick before; first and last */
     uint64_t ticks;
     struct ring_learned {
-        struct textbuf packed;
-        size_t len; /* as it was; 0: there is none */
-    } learned;      /* before its first tick */
+        struct textbuf packed; /* pieces: of each its length, its compressed length, and that */
+        size_t len, whole;     /* as it was; of the pieces so far, and of all */
+        uint64_t chunk;        /* which begins with it; 0: the next one */
+    } learned;                 /* before its first tick; len 0: there is none */
 };
 
 struct ring {
@@ -53,7 +54,7 @@ struct ring {
     uint64_t serials, numbers; /* given so far */
     struct textbuf start;      /* packed lines: units and threads */
     struct recording_line header;
-    struct ring_learned learned; /* for the next chunk */
+    struct ring_learned learned; /* until all its pieces are there */
     bool has_header, within_tick;
     bool resumes; /* the next tick, or this one, is the first after others that are not here */
     uint64_t last_mono_ns;

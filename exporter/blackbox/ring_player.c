@@ -322,22 +322,29 @@ size_t ring_player_bytes(const struct ring_player *player)
            player->rows.cap * sizeof(struct hash_slot);
 }
 
+/* A line for each piece. */
 static int give_learned(const struct ring_player *player, const struct ring_learned *learned)
 {
     static const char digits[] = "0123456789abcdef";
+    const uint8_t *begin = (const uint8_t *)learned->packed.data;
+    struct unpack in = {.at = begin, .end = begin + learned->packed.len};
     struct textbuf room = TEXTBUF_INIT, hex = TEXTBUF_INIT;
-    const uint8_t *bytes = inflated(&learned->packed, learned->len, &room);
-    int err = bytes ? 0 : -ENOMEM;
-    for (size_t at = 0; at < learned->len && !err;) {
+    int err = 0;
+    while (in.at < in.end && !err) {
+        size_t len = unpack_u64(&in), packed_len = unpack_u64(&in);
+        const struct textbuf piece = {.data = learned->packed.data + (in.at - begin),
+                                      .len = packed_len};
+        const uint8_t *bytes = inflated(&piece, len, &room);
         textbuf_clear(&hex);
-        for (size_t n = 0; n < RECORDING_LEARNED_PIECE && at < learned->len; n++, at++) {
-            textbuf_char(&hex, digits[bytes[at] >> 4]);
-            textbuf_char(&hex, digits[bytes[at] & 15]);
+        for (size_t i = 0; bytes && i < len; i++) {
+            textbuf_char(&hex, digits[bytes[i] >> 4]);
+            textbuf_char(&hex, digits[bytes[i] & 15]);
         }
-        err = textbuf_finish(&hex);
+        err = bytes ? textbuf_finish(&hex) : -ENOMEM;
         if (!err)
             recorder_line(player->recorder, &(struct recording_line){.kind = RECORDING_LEARNED,
                                                                      .learned = {hex.data}});
+        in.at += packed_len;
     }
     textbuf_release(&hex);
     textbuf_release(&room);

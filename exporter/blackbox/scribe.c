@@ -157,7 +157,8 @@ static void take_message(struct scribe *scribe)
     if (!scribe->started)
         return;
     if (*in.at++ == SCRIBE_LEARNED) {
-        ring_learn(scribe->ring, in.at, (size_t)(in.end - in.at));
+        uint64_t at = unpack_u64(&in), whole = unpack_u64(&in);
+        ring_learn(scribe->ring, in.at, (size_t)(in.end - in.at), at, whole);
         return;
     }
     scribe->why[0] = '\0';

@@ -14,7 +14,7 @@
 /* What a message begins with. */
 enum scribe_message {
     SCRIBE_START = 's',   /* header, units and threads: what came before is not for this process */
-    SCRIBE_LEARNED = 'l', /* what collectors know now, in bytes */
+    SCRIBE_LEARNED = 'l', /* of what collectors know: where it begins, of how many, and bytes */
     SCRIBE_TICK = 't', /* going on (0 or 1), whether to open a file (0 or 1), then the tick's lines
                          */
 };

@@ -175,8 +175,8 @@ void kept_tell(struct kept *kept, const struct roster *roster, struct live *live
             return;
         len = serialise(kept, &kept->replayed, (uint8_t *)room->data, room->cap, roster, live,
                         now_ns);
-    } while (len > room->cap && len < BLACKBOX_CHUTE_BYTES);
-    len = len > room->cap ? 0 : len;
+    } while (len > room->cap && len <= RECORDING_LEARNED_MAX);
+    len = len > room->cap ? 0 : len; /* longer than a file may have */
     if (len > 0)
         state_seal((uint8_t *)room->data, len);
     blackbox_learned(kept->blackbox, (const uint8_t *)room->data, len, now_ns);

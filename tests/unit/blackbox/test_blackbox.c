@@ -7,6 +7,7 @@
 #include "exporter/blackbox/chute.h"
 #include "exporter/blackbox/incidents.h"
 #include "exporter/blackbox/shelf.h"
+#include "exporter/source/recording/replay.h"
 #include "tests/unit/support/unit.h"
 
 static const uint64_t second_ns = 1000000000;
@@ -238,6 +239,46 @@ TEST_WITH(test_a_directory_has_one_writer, make_room, leave_room)
     box_close(&box);
     assert_int_equal(box_fork(room, &other, error, sizeof error), 0);
     blackbox_free(other);
+}
+
+/* More than there is room for at once is told in the course of some ticks, none of which is dropped
+ * for it, and is of the tick before the first of them. */
+static void test_much_that_was_learned_is_told(void **state)
+{
+    const struct room *room = *state;
+    const size_t len = (3 * BLACKBOX_CHUTE_BYTES) + 5;
+    char path[256], error[256] = "";
+    uint8_t *bytes = malloc(len);
+    struct replay *replay;
+    struct box box;
+    size_t read;
+    for (size_t i = 0; i < len; i++)
+        bytes[i] = (uint8_t)(i >> 17);
+    box_open(&box, room);
+    box_tick(&box, 0);
+    const uint64_t now_ns = box.second * second_ns, later_ns = now_ns + 1000 * second_ns;
+    blackbox_learned(box.blackbox, bytes, len, now_ns);
+    for (int i = 0; i < 800 && !blackbox_wants_learned(box.blackbox, later_ns); i++) {
+        usleep(10000);
+        box_tick(&box, 0);
+    }
+    assert_true(blackbox_wants_learned(box.blackbox, later_ns));
+    /* The tick before is more than fifteen minutes ago by now, and this one as long. */
+    box.second = now_ns / second_ns + 910;
+    box_tick(&box, 1);
+    for (int i = 0; i < 3000 && box.report.n_files == 0; i++) {
+        usleep(2000);
+        box_tick(&box, 0);
+    }
+    box_close(&box);
+    snprintf(path, sizeof path, "%s/%s", room->path, box.report.files[0].name);
+    assert_int_equal(replay_open(path, &replay, error, sizeof error), 0);
+    assert_int_equal(replay_begin_ns(replay), now_ns + second_ns);
+    const uint8_t *learned = replay_learned(replay, &read);
+    assert_int_equal(read, len);
+    assert_memory_equal(learned, bytes, len);
+    replay_free(replay);
+    free(bytes);
 }
 
 /* ---- beginnings ---- */

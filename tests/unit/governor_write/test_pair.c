@@ -224,7 +224,7 @@ TEST(test_the_decider)
 }
 
 /* Experiments measure after that. */
-static void test_the_decider_may_measure(void **state)
+TEST(test_the_decider_may_measure)
 {
     const struct log log = {.fd = STDERR_FILENO, .level = LOG_LEVEL_ERROR};
     struct client_address exporter;
@@ -232,7 +232,6 @@ static void test_the_decider_may_measure(void **state)
     struct governor_rig rig;
     struct fsroot machine;
     const char *why;
-    (void)state;
     assert_int_equal(fsroot_init(&machine, NULL, NULL, NULL, NULL), 0);
     int err = bursts_new(&machine, &log, &bursts);
     fsroot_release(&machine);
