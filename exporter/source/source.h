@@ -64,8 +64,13 @@ struct reading {
     size_t n;            /* rows in use */
     size_t cap;          /* rows that fit */
     size_t stride_bytes; /* from reading_stride() */
-    uint64_t as_of;      /* the source's own, of which reading its rows are; 0 in a new one */
     void *rows;
+    /* Of a source that knows which rows change: a number, one higher than that of the handle's
+     * reading before; and the indices of those that differ from it, the source's until the next
+     * reading. 0 and NULL in a new one, and of any other source. */
+    uint64_t as_of;
+    const uint16_t *changed;
+    size_t n_changed;
 };
 
 static inline size_t reading_stride(enum group group)

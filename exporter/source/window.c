@@ -135,8 +135,12 @@ void window_sum_rows(struct window_sum *sum, enum group group, const struct read
 {
     int cycles = group_index(group, ROLE_CYCLES), ref = group_index(group, ROLE_REF_CYCLES);
     uint64_t earlier[GROUP_MAX_ROLES];
+    /* Rows that have not changed add nothing. */
+    bool known = after->changed && before->as_of + 1 == after->as_of;
+    size_t n = known ? after->n_changed : after->n;
     window_init(sum, group_descs[group].n);
-    for (size_t i = 0; i < after->n; i++) {
+    for (size_t at = 0; at < n; at++) {
+        size_t i = known ? after->changed[at] : at;
         const struct reading_row *now = reading_row(after, i);
         if (!now->present)
             continue;

@@ -3,8 +3,8 @@
  *
  * The cells are the kernel's memory, made for so many CPUs, whatever this machine has; nobody
  * writes them meanwhile. Prints one line of JSON: bytes of the cells, and CPU us per container (the
- * median round) for a reading into its rows, which it has on all CPUs, where it has run since on
- * all of them, on 6 %, and on none. bench_flush says what the flush before a tick takes.
+ * median round) for a reading into its rows, which it has on all CPUs, and the sum of the window
+ * since the one before, where it has run meanwhile on all of them, on 6 %, and on none. bench_flush says what the flush before a tick takes.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 #include "exporter/source/bpf/bpf.h"
 #include "exporter/source/bpf/rows.h"
 #include "exporter/source/bpf/set.h"
+#include "exporter/source/window.h"
 #include "tests/bench/bench.h"
 
 enum { ROLES = 7, MAX_ROUNDS = 1000, SOME = 16 /* one CPU in so many */ };
@@ -46,6 +47,7 @@ static int read_row(const void *context, int cpu, struct reading_row *out)
 /* Every so manieth CPU; 0: none. */
 static int read_all(struct container *all, size_t every, size_t round)
 {
+    struct window_sum sum;
     int err = 0;
     for (size_t i = 0; i < n && !err; i++) {
         struct container *at = &all[i];
@@ -54,6 +56,7 @@ static int read_all(struct container *all, size_t every, size_t round)
         bpf_set_take_changed(set, at->slot, at->rows.changed);
         bpf_rows_find(&at->rows);
         err = bpf_rows_read(&at->rows, read_row, at, &at->readings[round % 2]);
+        window_sum_rows(&sum, GROUP_CORE, &at->readings[!(round % 2)], &at->readings[round % 2]);
     }
     return err;
 }

@@ -132,7 +132,7 @@ def node(live):
 
 
 def cells():
-    print("| CPUs of the map | containers | cells | a container's reading, where it has run since on all CPUs | "
+    print("| CPUs of the map | containers | cells | a container's reading and window, where it has run since on all CPUs | "
           "on 6 % of them | on none |")
     print("|---|---|---|---|---|---|")
     for cpus, containers in ((2, 250), (2, 1000), (128, 250), (128, 1000)):

@@ -20,11 +20,13 @@ int bpf_rows_init(struct bpf_rows *rows, size_t possible)
 {
     *rows = (struct bpf_rows){.possible = possible, .readings = READINGS};
     size_t words = words_of(rows);
-    rows->changed = calloc(1, 2 * words * sizeof *rows->changed + possible * sizeof *rows->row_of);
+    rows->changed =
+        calloc(1, 2 * (words * sizeof *rows->changed + possible * sizeof *rows->row_of));
     if (!rows->changed)
         return -ENOMEM;
     rows->before = rows->changed + words;
     rows->row_of = (uint16_t *)(rows->before + words);
+    rows->listed = rows->row_of + possible;
     return 0;
 }
 
@@ -62,6 +64,7 @@ int bpf_rows_read(struct bpf_rows *rows, bpf_row_read *read, const void *context
     if (out->cap < rows->n)
         return -ENOSPC;
     bool all = out->as_of + READINGS < ++rows->readings;
+    out->n_changed = 0;
     for (size_t i = 0; i < words; i++) {
         uint64_t left = all ? UINT64_MAX : rows->changed[i] | rows->before[i];
         for (; left; left &= left - 1) {
@@ -70,11 +73,14 @@ int bpf_rows_read(struct bpf_rows *rows, bpf_row_read *read, const void *context
             int err = row ? read(context, (int)cpu, reading_row(out, row - 1u)) : 0;
             if (err)
                 return err; /* what has changed is kept */
+            if (row && (rows->changed[i] >> cpu % BITS & 1))
+                rows->listed[out->n_changed++] = row - 1;
         }
     }
     memcpy(rows->before, rows->changed, words * sizeof *rows->before);
     memset(rows->changed, 0, words * sizeof *rows->changed);
     out->as_of = rows->readings;
+    out->changed = rows->listed;
     out->n = rows->n;
     return 0;
 }

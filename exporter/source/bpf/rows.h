@@ -20,6 +20,7 @@ struct bpf_rows {
     uint64_t *changed; /* owned; bit c: on CPU c it has run since the last reading */
     uint64_t *before;  /* in the same memory; between that and the one before it */
     uint16_t *row_of;  /* likewise; of each CPU, its row + 1; 0: none */
+    uint16_t *listed;  /* likewise; the rows of 'changed', for whoever sums them up */
 };
 
 /* 'possible' is at most 65,535. 0 or -ENOMEM. */
@@ -35,8 +36,8 @@ size_t bpf_rows_room(const struct bpf_rows *rows);
 /* A row as it is now, 'cpu' included. 0 or -errno. */
 typedef int bpf_row_read(const void *context, int cpu, struct reading_row *out);
 
-/* All rows of *out are as of now, or have not changed, when this returns 0; those of 'changed' were
- * found before. -ENOSPC; else the -errno of 'read'. */
+/* All rows of *out are as of now, or have not changed, when this returns 0, and it says which have;
+ * those of 'changed' were found before. -ENOSPC; else the -errno of 'read'. */
 int bpf_rows_read(struct bpf_rows *rows, bpf_row_read *read, const void *context,
                   struct reading *out);
 /* The next readings are written anew. */

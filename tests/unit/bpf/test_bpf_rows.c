@@ -1,5 +1,6 @@
 /* Which CPUs a container has rows for, and which of them are read, on machines of 2 to 512 CPUs. */
 #include "exporter/source/bpf/rows.h"
+#include "exporter/source/window.h"
 #include "tests/unit/support/unit.h"
 
 enum { MOST = 512 };
@@ -27,7 +28,8 @@ static int read_row(const void *context, int cpu, struct reading_row *out)
     it->asked_of[cpu] = true;
     if (cpu == it->refuses)
         return -EAGAIN;
-    out->cpu = cpu;
+    *out = (struct reading_row){
+        .cpu = cpu, .present = 7, .enabled_ns = it->count[cpu], .running_ns = it->count[cpu]};
     out->count[0] = it->count[cpu];
     return 0;
 }
@@ -112,6 +114,43 @@ TEST(only_what_has_changed_is_read)
             free(out[i].rows);
         bpf_rows_release(&it.rows);
     }
+}
+
+/* The sum of a window over the rows that have changed is that over all of them: of CPUs that come
+ * by and by, of readings that fail, and of what is written anew. */
+TEST(sums_are_those_of_all_rows)
+{
+    struct container it;
+    struct reading out[2] = {reading_new(), reading_new()};
+    unsigned random = 1, fewer = 0;
+    container_begin(&it, 128);
+    for (int tick = 0; tick < 1000; tick++) {
+        for (size_t n = (random = random * 1103515245 + 12345) >> 16 & 7; n > 0; n--)
+            run_on(&it, (random = random * 1103515245 + 12345) >> 16 & 127);
+        struct reading *now = &out[tick % 2];
+        const struct reading *before = &out[!(tick % 2)];
+        if (tick % 50 == 7) {
+            it.refuses = reading_row(now, 0)->cpu;
+            run_on(&it, (size_t)it.refuses);
+            bpf_rows_find(&it.rows);
+            assert_int_equal(bpf_rows_read(&it.rows, read_row, &it, now), -EAGAIN);
+            it.refuses = -1;
+        }
+        if (tick % 50 == 20)
+            bpf_rows_renew(&it.rows);
+        find_and_read(&it, now);
+        struct window_sum sum, of_all;
+        struct reading plain = *now;
+        plain.changed = NULL;
+        window_sum_rows(&sum, GROUP_CPI, before, now);
+        window_sum_rows(&of_all, GROUP_CPI, before, &plain);
+        assert_memory_equal(&sum, &of_all, sizeof sum);
+        fewer += now->n_changed < now->n && before->as_of + 1 == now->as_of;
+    }
+    assert_true(fewer > 900);
+    for (int i = 0; i < 2; i++)
+        free(out[i].rows);
+    bpf_rows_release(&it.rows);
 }
 
 TEST(what_may_be_old_is_read_anew)
