@@ -15,6 +15,7 @@
 #include "exporter/source/bpf/task.h"
 #include "tests/unit/support/bpf_rig.h"
 #include "tests/unit/support/unit.h"
+#include <bpf/btf.h>
 
 enum { TURNS = 400, ROUNDS = 1000, ENOUGH = 3, MOVES = 5, MOVES_S = 20 };
 
