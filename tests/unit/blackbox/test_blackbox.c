@@ -243,7 +243,7 @@ TEST_WITH(test_a_directory_has_one_writer, make_room, leave_room)
 
 /* More than there is room for at once is told in the course of some ticks, none of which is dropped
  * for it, and is of the tick before the first of them. */
-static void test_much_that_was_learned_is_told(void **state)
+TEST_WITH(test_much_that_was_learned_is_told, make_room, leave_room)
 {
     const struct room *room = *state;
     const size_t len = (3 * BLACKBOX_CHUTE_BYTES) + 5;

@@ -59,11 +59,6 @@ static struct delay schedstat_of(pid_t pid)
     return delay;
 }
 
-static uint64_t delay_of(pid_t pid)
-{
-    return schedstat_of(pid).ns;
-}
-
 /* Nobody else's task comes between two of the test's on a loaded machine, where a pair is of two
  * that follow each other: they take turns before all others, and this process looks before them.
  * Where a cgroup of v1 has no real time for them, they compete as everybody. */
@@ -82,8 +77,8 @@ static void as_others(void)
     (void)sched_setscheduler(0, SCHED_OTHER, &none);
 }
 
-/* This process, and of those in 'pids' one here, the others there: beside two it is not
- * preempted. */
+/* Begins to count one task here, where this process is, and two there: beside more than one the
+ * other is not preempted. */
 static void compete(struct bpf_rig *rig, pid_t pids[SPINNERS])
 {
     pids[0] = spin();
@@ -149,11 +144,11 @@ static void test_delays_of_tasks(void **state)
     wait_ms(WINDOW_MS / 2);
     uint64_t kernels = 0, before = 0, ours = waited(rig, slot);
     for (int i = 0; i < MANY; i++)
-        before += delay_of(pids[i]);
+        before += schedstat_of(pids[i]).ns;
     wait_ms(WINDOW_MS);
     ours = waited(rig, slot) - ours;
     for (int i = 0; i < MANY; i++)
-        kernels += delay_of(pids[i]);
+        kernels += schedstat_of(pids[i]).ns;
     kernels -= before;
     for (int i = 0; i < MANY; i++)
         end(pids[i]);
@@ -265,14 +260,14 @@ static void test_who_is_throttled_is_no_victim(void **state)
     pid_t b = spin();
     bpf_rig_leave();
     bpf_rig_start(rig);
-    uint64_t before = delay_of(a);
+    uint64_t before = schedstat_of(a).ns;
     int kept = 0;
     for (int i = 0; i < PERIODS; i++) {
         wait_ms(100); /* a period */
         assert_int_equal(bpf_set_flush(rig->counter->set, rig->cpu), 0);
         kept += taken(rig, here, UINT32_MAX) > 0;
     }
-    uint64_t delay = delay_of(a) - before;
+    uint64_t delay = schedstat_of(a).ns - before;
     end(a);
     end(b);
     rmdir(limit);
