@@ -4,7 +4,8 @@
  * The cells are the kernel's memory, made for so many CPUs, whatever this machine has; nobody
  * writes them meanwhile. Prints one line of JSON: bytes of the cells, and CPU us per container (the
  * median round) for a reading into its rows, which it has on all CPUs, and the sum of the window
- * since the one before, where it has run meanwhile on all of them, on 6 %, and on none. bench_flush says what the flush before a tick takes.
+ * since the one before, where it has run meanwhile on all of them, on 6 %, and on none. bench_flush
+ * says what the flush before a tick takes.
  */
 #include <stdio.h>
 #include <stdlib.h>

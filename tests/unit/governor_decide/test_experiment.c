@@ -1,4 +1,4 @@
-/* Confirmation by experiment: the test's numbers, and who is held for it, how long, and when not. */
+/* Confirmation by experiment: the test's numbers, who is held for it, how long, and when not. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
