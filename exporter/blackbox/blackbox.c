@@ -380,7 +380,7 @@ void blackbox_learned(struct blackbox *blackbox, const uint8_t *bytes, size_t le
     blackbox->learned_ns = now_ns;
     blackbox->told = 0;
     tell_on(blackbox);
-    if (blackbox->told == 0) { /* later it would not be of this tick */
+    if (blackbox->told == 0 && len > 0) { /* later it would not be of this tick */
         blackbox->learned_len = 0;
         log_debug(blackbox->config.log, "blackbox", "no room for what was learned");
     }

@@ -77,8 +77,8 @@ const struct recorder_sink *blackbox_sink(struct blackbox *blackbox);
 
 /* Between ticks: whether it is time to tell what collectors know, and that, as a block of bytes,
  * which is borrowed until it is time again. A large one is told in the course of some ticks; one
- * that finds no room, or has none (it was longer than RECORDING_LEARNED_MAX), is
- * left out. */
+ * that finds no room, or has more than RECORDING_LEARNED_MAX bytes, is left out; an empty one only
+ * says that it is not time yet. */
 bool blackbox_wants_learned(const struct blackbox *blackbox, uint64_t now_ns);
 void blackbox_learned(struct blackbox *blackbox, const uint8_t *bytes, size_t len, uint64_t now_ns);
 /* Whether a scribe has begun that knows nothing, to be asked before each tick: true once, and then

@@ -272,10 +272,12 @@ static int build(struct exporter *e, const sigset_t *signals, char *error, size_
     }
     exporter_reconcile(e);
     exporter_publish(e);
-    /* Who has read nothing yet has not learned it, and who is told so would take it for known. */
+    uint64_t now_ns = is_replay(e) ? replay_begin_ns(e->sources.replay) : e->tick.mono_ns;
+    /* Who has read nothing has not learned it, and who is told so would take it for known. */
     if (e->plan->blackbox && e->kept.state)
-        kept_tell(&e->kept, &e->roster, e->live,
-                  is_replay(e) ? replay_begin_ns(e->sources.replay) : e->tick.mono_ns);
+        kept_tell(&e->kept, &e->roster, e->live, now_ns);
+    else if (e->plan->blackbox)
+        blackbox_learned(e->plan->blackbox, NULL, 0, now_ns);
     return 0;
 }
 

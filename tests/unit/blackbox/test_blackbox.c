@@ -246,7 +246,7 @@ TEST_WITH(test_a_directory_has_one_writer, make_room, leave_room)
 TEST_WITH(test_much_that_was_learned_is_told, make_room, leave_room)
 {
     const struct room *room = *state;
-    const size_t len = (3 * BLACKBOX_CHUTE_BYTES) + 5;
+    const size_t len = BLACKBOX_CHUTE_BYTES + BLACKBOX_CHUTE_BYTES / 4 + 5;
     char path[256], error[256] = "";
     uint8_t *bytes = malloc(len);
     struct replay *replay;
@@ -259,7 +259,7 @@ TEST_WITH(test_much_that_was_learned_is_told, make_room, leave_room)
     const uint64_t now_ns = box.second * second_ns, later_ns = now_ns + 1000 * second_ns;
     blackbox_learned(box.blackbox, bytes, len, now_ns);
     for (int i = 0; i < 800 && !blackbox_wants_learned(box.blackbox, later_ns); i++) {
-        usleep(10000);
+        usleep(5000);
         box_tick(&box, 0);
     }
     assert_true(blackbox_wants_learned(box.blackbox, later_ns));
