@@ -25,19 +25,18 @@ struct bpf_set {
     struct bpf_task task;
     bool delays;
     size_t cell_words;
-    __u64 *cells; /* mapped */
-    size_t cells_bytes;
-    __u64 *changed; /* mapped; n_words for each slot */
-    size_t changed_bytes, n_words;
-    struct bpf_cpu *cpus; /* mapped */
-    size_t cpus_bytes;
-    struct bpf_pairs *pairs; /* mapped; NULL: no delays are counted */
-    size_t pairs_bytes;
+    /* Mapped, as large as their tables. */
+    __u64 *cells;
+    __u64 *changed; /* n_words for each slot */
+    size_t n_words;
+    struct bpf_cpu *cpus;
+    struct bpf_pairs *pairs;  /* NULL: no delays are counted */
     int events, slots, flush; /* borrowed from 'program' */
 };
 
-static size_t pages(size_t bytes)
+static size_t bytes_of(const struct bpf_map *map)
 {
+    size_t bytes = (size_t)bpf_map__max_entries(map) * bpf_map__value_size(map);
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     return (bytes + page - 1) / page * page;
 }
@@ -95,7 +94,7 @@ static int check_capability(void)
 }
 
 /* What only the program that counts delays has. */
-static int set_delays(struct bpf_set *set)
+static void set_delays(struct bpf_set *set)
 {
     struct counts *program = set->program;
     const struct bpf_task *task = &set->task;
@@ -107,43 +106,41 @@ static int set_delays(struct bpf_set *set)
     program->rodata->state_at = task->state_at;
     program->rodata->cfs_rq_at = task->cfs_rq_at;
     program->rodata->throttle_count_at = task->throttle_count_at;
-    int err =
-        bpf_map__set_max_entries(program->maps.pairs, set->delays ? (uint32_t)set->n_cpus : 1);
-    return err ? err
-               : bpf_map__set_max_entries(program->maps.tasks, set->delays ? BPF_TASK_SETS : 1);
 }
 
 static int set_sizes(struct bpf_set *set)
 {
     struct counts *program = set->program;
-    int err = set_delays(set);
-    if (!err)
-        err =
-            bpf_map__set_max_entries(program->maps.events, (uint32_t)(set->n_cpus * set->n_roles));
-    if (!err)
-        err = bpf_map__set_max_entries(program->maps.slots, (uint32_t)set->n_slots);
-    if (!err)
-        err = bpf_map__set_max_entries(program->maps.cells, (uint32_t)(set->n_cpus * set->n_slots));
+    int err = 0;
+    set_delays(set);
+    const struct {
+        struct bpf_map *map;
+        size_t entries;
+    } tables[] = {
+        {program->maps.events, set->n_cpus * set->n_roles},
+        {program->maps.slots, set->n_slots},
+        {program->maps.cells, set->n_cpus * set->n_slots},
+        {program->maps.changed, set->n_slots * set->n_words},
+        {program->maps.cpus, set->n_cpus},
+        {program->maps.pairs, set->delays ? set->n_cpus : 1},
+        {program->maps.tasks, set->delays ? BPF_TASK_SETS : 1},
+    };
+    for (size_t i = 0; i < sizeof tables / sizeof *tables && !err; i++)
+        err = bpf_map__set_max_entries(tables[i].map, (uint32_t)tables[i].entries);
     if (!err)
         err = bpf_map__set_value_size(program->maps.cells, (uint32_t)(set->cell_words * WORD));
-    if (!err)
-        err = bpf_map__set_max_entries(program->maps.cpus, (uint32_t)set->n_cpus);
-    if (!err)
-        err = bpf_map__set_max_entries(program->maps.changed,
-                                       (uint32_t)(set->n_slots * set->n_words));
     program->rodata->n_roles = (uint32_t)set->n_roles;
     program->rodata->n_slots = (uint32_t)set->n_slots;
     program->rodata->n_words = (uint32_t)set->n_words;
     return err;
 }
 
-static int map_shared(const struct bpf_map *map, size_t bytes, void *out, size_t *mapped)
+static int map_shared(const struct bpf_map *map, void *out)
 {
-    void *at = mmap(NULL, pages(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+    void *at = mmap(NULL, bytes_of(map), PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
     if (at == MAP_FAILED)
         return -errno;
     memcpy(out, &at, sizeof at);
-    *mapped = pages(bytes);
     return 0;
 }
 
@@ -175,17 +172,13 @@ static int load(struct bpf_set *set)
     }
     if (err)
         return err;
-    err = map_shared(set->program->maps.cells, set->n_cpus * set->n_slots * set->cell_words * WORD,
-                     &set->cells, &set->cells_bytes);
+    err = map_shared(set->program->maps.cells, &set->cells);
     if (!err)
-        err = map_shared(set->program->maps.changed, set->n_slots * set->n_words * WORD,
-                         &set->changed, &set->changed_bytes);
+        err = map_shared(set->program->maps.changed, &set->changed);
     if (!err)
-        err = map_shared(set->program->maps.cpus, set->n_cpus * sizeof *set->cpus, &set->cpus,
-                         &set->cpus_bytes);
+        err = map_shared(set->program->maps.cpus, &set->cpus);
     if (!err && set->delays)
-        err = map_shared(set->program->maps.pairs, set->n_cpus * sizeof *set->pairs, &set->pairs,
-                         &set->pairs_bytes);
+        err = map_shared(set->program->maps.pairs, &set->pairs);
     if (err)
         return err;
     set->events = bpf_map__fd(set->program->maps.events);
@@ -228,20 +221,20 @@ void bpf_set_free(struct bpf_set *set)
     if (!set)
         return;
     if (set->cells)
-        munmap(set->cells, set->cells_bytes);
+        munmap(set->cells, bytes_of(set->program->maps.cells));
     if (set->changed)
-        munmap(set->changed, set->changed_bytes);
+        munmap(set->changed, bytes_of(set->program->maps.changed));
     if (set->cpus)
-        munmap(set->cpus, set->cpus_bytes);
+        munmap(set->cpus, bytes_of(set->program->maps.cpus));
     if (set->pairs)
-        munmap(set->pairs, set->pairs_bytes);
+        munmap(set->pairs, bytes_of(set->program->maps.pairs));
     counts__destroy(set->program);
     free(set);
 }
 
 size_t bpf_set_bytes(const struct bpf_set *set)
 {
-    return set->cells_bytes;
+    return bytes_of(set->program->maps.cells);
 }
 
 size_t bpf_set_descriptors(const struct bpf_set *set)
