@@ -148,7 +148,5 @@ const struct holding *enforcer_holdings(const struct enforcer *enforcer, size_t 
 /* Open claims; of a dry run, those that would be. */
 size_t enforcer_open(const struct enforcer *enforcer);
 size_t enforcer_open_of(const struct enforcer *enforcer, enum knob knob);
-/* CLOCK_MONOTONIC since when the journal cannot be written; 0: it can. */
-uint64_t enforcer_journal_failing_since(const struct enforcer *enforcer);
 
 #endif

@@ -371,11 +371,6 @@ const struct holding *enforcer_holdings(const struct enforcer *enforcer, size_t 
     return enforcer->holdings;
 }
 
-uint64_t enforcer_journal_failing_since(const struct enforcer *enforcer)
-{
-    return enforcer->failing_since_ns;
-}
-
 /* ---- what could be changed ---- */
 
 enum guard_verdict enforcer_would(const struct enforcer *enforcer, const struct holding *holding)

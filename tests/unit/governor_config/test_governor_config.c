@@ -29,6 +29,7 @@ TEST(the_least_there_is)
     assert_int_equal(config->limits.cuts_per_10m, 20);
     assert_false(config->threshold.enabled);
     assert_int_equal(config->threshold.calibrate, CALIBRATE_BASELINE);
+    assert_false(config->threshold.experiment);
     assert_float_equal(config->threshold.window_seconds, 1, 0);
     config_free(config);
 }
@@ -42,7 +43,7 @@ TEST(everything)
         "\"threshold\":{\"classes\":[\"batch\"],\"mode\":\"paper\",\"factor\":1.1,"
         "\"calibrate\":\"throttle\",\"window\":\"250ms\","
         "\"confirm\":[3,5],\"calm\":4,\"over_share\":0.02,\"hold\":\"5s\",\"futile\":\"60s\","
-        "\"culprit_share\":0,\"sure\":0.8}},"
+        "\"culprit_share\":0,\"sure\":0.8,\"experiment\":true}},"
         "\"limits\":{\"claims\":8,\"writes_per_second\":5,\"cuts_per_10m\":3}}");
     const struct threshold_config *threshold = &config->threshold;
     assert_true(config->enforce && threshold->enabled);
@@ -58,6 +59,7 @@ TEST(everything)
     assert_int_equal(threshold->calibrate, CALIBRATE_THROTTLE);
     assert_float_equal(threshold->window_seconds, 0.25, 0);
     assert_float_equal(threshold->factor, 1.1, 1e-6);
+    assert_true(threshold->experiment);
     assert_float_equal(threshold->culprit_share, 0, 0);
     assert_float_equal(threshold->sure, 0.8, 0);
     assert_int_equal(threshold->safe.confirm, 3);
