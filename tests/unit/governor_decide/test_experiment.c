@@ -101,6 +101,45 @@ static void orders_are_drawn_and_balanced(void **state)
     assert_in_range(first, 1800, 2200); /* of 4,000: 200 is 6 standard deviations */
 }
 
+/* Sum of twelve, less six. */
+static double normal(uint64_t *random)
+{
+    double sum = -6;
+    for (int i = 0; i < 12; i++) {
+        *random = *random * 6364136223846793005U + 1442695040888963407U;
+        sum += (double)(*random >> 11) * 0x1p-53;
+    }
+    return sum;
+}
+
+/* How many of a thousand experiments are confirmed, and refuted. */
+static void expect_rates(double effect, double noise, const unsigned confirmed[2],
+                         const unsigned refuted[2])
+{
+    unsigned counts[EXPERIMENT_VERDICTS] = {0};
+    uint64_t random = 1;
+    for (int i = 0; i < 1000; i++) {
+        struct experiment experiment;
+        enum experiment_verdict verdict = EXPERIMENT_RUNNING;
+        experiment_init(&experiment, 1);
+        experiment_begin(&experiment, "x", 7, 0.6, 2, 1);
+        while (verdict == EXPERIMENT_RUNNING)
+            verdict = experiment_add(&experiment, 1, exp(effect + noise * normal(&random)));
+        counts[verdict]++;
+    }
+    assert_in_range(counts[EXPERIMENT_CONFIRMED], confirmed[0], confirmed[1]);
+    assert_in_range(counts[EXPERIMENT_REFUTED], refuted[0], refuted[1]);
+}
+
+static void rates_with_noise(void **state)
+{
+    expect_rates(0, 0.02, (const unsigned[]){0, 10}, (const unsigned[]){990, 1000});
+    expect_rates(0, 0.05, (const unsigned[]){0, 20}, (const unsigned[]){900, 970});
+    expect_rates(0, 0.1, (const unsigned[]){0, 20}, (const unsigned[]){430, 550});
+    expect_rates(0.05, 0.02, (const unsigned[]){990, 1000}, (const unsigned[]){0, 5});
+    expect_rates(0.05, 0.05, (const unsigned[]){930, 990}, (const unsigned[]){0, 20});
+}
+
 /* ---- the governor ---- */
 
 enum { CONTAINERS = 5 };
@@ -147,17 +186,6 @@ static void expect_free(const struct scene *scene)
     }
     assert_int_equal(look(scene).open, 0);
     assert_int_equal(look(scene).journal_open, 0);
-}
-
-/* Sum of twelve, less six. */
-static double normal(uint64_t *random)
-{
-    double sum = -6;
-    for (int i = 0; i < 12; i++) {
-        *random = *random * 6364136223846793005U + 1442695040888963407U;
-        sum += (double)(*random >> 11) * 0x1p-53;
-    }
-    return sum;
 }
 
 static double slot(void *context)
@@ -504,6 +532,7 @@ int main(void)
         cmocka_unit_test(what_is_surely_small_is_refuted),
         cmocka_unit_test(forty_pairs_end_it),
         cmocka_unit_test(orders_are_drawn_and_balanced),
+        cmocka_unit_test(rates_with_noise),
         cmocka_unit_test_setup_teardown(who_makes_memory_slow_is_confirmed, setup, teardown),
         cmocka_unit_test_setup_teardown(an_innocent_is_refuted, setup, teardown),
         cmocka_unit_test_setup_teardown(eight_seconds_in_any_hour, setup, teardown),
