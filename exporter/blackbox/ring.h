@@ -32,9 +32,9 @@ void ring_free(struct ring *ring);
 void ring_take(struct ring *ring, const struct recording_line *line);
 /* The tick is whole. */
 void ring_flush(struct ring *ring);
-/* Between ticks: what collectors know now, a block of 'whole' bytes: of that the next 'len', at most
- * RECORDING_LEARNED_PIECE. With the tick after the first ones (at 0) a chunk begins; a recording may
- * begin there when the last ones have come. */
+/* Between ticks: what collectors know now, a block of 'whole' bytes: of that the next 'len', at
+ * most RECORDING_LEARNED_PIECE. With the tick after the first ones (at 0) a chunk begins; a
+ * recording may begin there when the last ones have come. */
 void ring_learn(struct ring *ring, const uint8_t *bytes, size_t len, uint64_t at, uint64_t whole);
 /* What is read in the next tick for the first time was counted before, too: that is not in it. */
 void ring_resume(struct ring *ring);

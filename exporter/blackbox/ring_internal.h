@@ -16,8 +16,8 @@ enum ring_op {
 };
 
 /* Ops, with numbers in groups of seven bits; and apart from them the clocks and counts of rows and
- * readings, whose last digits are random: of each its bits below the highest one, which begin with a
- * byte at each tick and are not compressed, and by field how many bits it has, which are much the
+ * readings, whose last digits are random: of each its bits below the highest one, which begin with
+ * a byte at each tick and are not compressed, and by field how many bits it has, which are much the
  * same from one row to the next. */
 enum ring_column {
     RING_OPS,

@@ -39,8 +39,8 @@ struct pair_begin {
 };
 bool pair_wait(const struct pair *pair, struct pair_begin *out);
 /* From when all is open on: gives up what deciding does not need, for good. It reads cgroups,
- * /proc, /sys and the folder of the configuration, and reaches the exporter's port, or unix sockets,
- * alone. */
+ * /proc, /sys and the folder of the configuration, and reaches the exporter's port, or unix
+ * sockets, alone. */
 void pair_confine_decider(const struct log *log, const struct fsroot *fs, const char *config_file,
                           const struct client_address *exporter);
 

@@ -4,8 +4,8 @@
  * Each container runs on so many CPUs; in each of the ticks, a second apart, its core group is read
  * on each of them, and what it waits for. Together they run as much as the node's CPUs can. Prints
  * one line of JSON: the CPU microseconds that the loop pays for a tick per container, what is held
- * in memory at most, of how many seconds at least once something had to go, and how many ticks found
- * no room.
+ * in memory at most, of how many seconds at least once something had to go, and how many ticks
+ * found no room.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -27,7 +27,8 @@ static uint64_t draw(uint64_t below)
 enum { NODE_CPUS = 128 };
 static uint64_t sharers = 1; /* of a CPU */
 
-/* Its part of a second of a busy core: counts as such a one has them, with as many random digits. */
+/* Its part of a second of a busy core: counts as such a one has them, with as many random
+ * digits. */
 static void advance(struct recording_read *read)
 {
     uint64_t ran = (300000000 + draw(700000000)) / sharers;

@@ -40,7 +40,8 @@ struct {
     __uint(value_size, sizeof(struct bpf_cell));
 } cells SEC(".maps");
 
-/* Of slot s from s * n_words on: a bit for each CPU whose cell was written since its user looked. */
+/* Of slot s from s * n_words on: a bit for each CPU whose cell was written since its user
+ * looked. */
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
     __uint(map_flags, BPF_F_MMAPABLE);
