@@ -41,8 +41,10 @@ static void forget_one(struct forecast *run)
     run->forgotten++;
 }
 
+static const struct view_loss not_counted = {NAN, NAN, NAN};
+
 static struct forecast_pair *pair_of(struct forecast *run, const char *container,
-                                     const char *victim)
+                                     const char *victim, uint64_t wall_ns)
 {
     struct forecast_pair *found = NULL;
     for (size_t i = 0; i < run->n; i++) {
@@ -57,7 +59,7 @@ static struct forecast_pair *pair_of(struct forecast *run, const char *container
         if (run->n == FORECAST_PAIRS_MAX)
             forget_one(run);
         found = &run->pairs[run->n++];
-        *found = (struct forecast_pair){.before = {NAN, NAN, NAN}};
+        *found = (struct forecast_pair){.before = not_counted, .last_wall_ns = wall_ns};
         snprintf(found->container, sizeof found->container, "%s", container);
         snprintf(found->victim, sizeof found->victim, "%s", victim);
     }
@@ -65,19 +67,20 @@ static struct forecast_pair *pair_of(struct forecast *run, const char *container
     return found;
 }
 
-static struct forecast_pair *current_pair(struct forecast *run, const char *container)
+static struct forecast_pair *current_pair(struct forecast *run, const char *container,
+                                          uint64_t wall_ns)
 {
     for (size_t i = 0; i < run->n; i++)
         if (run->pairs[i].current && strcmp(run->pairs[i].container, container) == 0)
             return &run->pairs[i];
-    return pair_of(run, container, "");
+    return pair_of(run, container, "", wall_ns);
 }
 
 void forecast_decided(struct forecast *run, const struct decision *decision)
 {
     if (decision->knob == KNOB_CPU && decision->action == ACTION_CUT &&
         decision->outcome == OUTCOME_DRY_RUN)
-        (void)pair_of(run, decision->container, decision->cause);
+        (void)pair_of(run, decision->container, decision->cause, decision->wall_ns);
 }
 
 const struct forecast_pair *forecast_pairs(const struct forecast *run, size_t *n)
@@ -124,6 +127,7 @@ static void add_cycles(struct forecast_pair *pair, const struct view_container *
     double cache = view_grown(before.cache, now.cache);
     double excess = victim->latency_seconds - victim->baseline_seconds;
     pair->before = now;
+    pair->counted = true;
     if (isnan(observed) || isnan(memory) || !(excess > 0))
         return;
     pair->alone += observed - memory - (isnan(cache) ? 0 : cache);
@@ -187,15 +191,20 @@ void forecast_take(struct forecast *run, const struct config *config,
     run->tick = view->tick;
     run->monotonic_ns = view->monotonic_ns;
     const struct holding *holdings = enforcer_holdings(enforcer, &n);
+    for (size_t i = 0; i < run->n; i++)
+        run->pairs[i].counted = false;
     for (size_t i = 0; i < n && seconds > 0 && seconds <= longest; i++) {
         const struct claim *claim = &holdings[i].claim;
         const struct view_container *held = NULL;
         if (claim->knob == KNOB_CPU && holdings[i].known && claim->value < claim->most)
             held = find_path(view, claim->path);
-        struct forecast_pair *pair = held ? current_pair(run, claim->container) : NULL;
+        struct forecast_pair *pair = held ? current_pair(run, claim->container, wall_ns) : NULL;
         if (pair)
             won += add_tick(pair, view, held, claim->value, seconds, wall_ns);
     }
+    for (size_t i = 0; i < run->n; i++)
+        if (!run->pairs[i].counted) /* or the next tick would have all cycles since */
+            run->pairs[i].before = not_counted;
     lower(config, view, won);
 }
 

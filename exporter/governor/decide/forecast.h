@@ -27,15 +27,16 @@ enum { FORECAST_PAIRS_MAX = 256 };
 /* Who would have been held, and for whom: the one that waited when it was cut last. */
 struct forecast_pair {
     char container[CLAIM_NAME_MAX], victim[CLAIM_NAME_MAX]; /* victim "": nobody waited */
-    uint64_t first_wall_ns, last_wall_ns;                   /* at the ends of ticks */
-    double seconds;                                         /* for which it would have been held */
-    double known_seconds, core_seconds; /* its use is known, and what it gives */
+    uint64_t first_wall_ns, last_wall_ns; /* at the ends of ticks; 0, and when it was cut */
+    double seconds;                       /* for which it would have been held */
+    double known_seconds, core_seconds;   /* its use is known, and what it gives */
     /* The victim reads, and the other one is named; products with these seconds. */
     double told_seconds, won, won_sd, per_core, per_core_sd;
     /* Cycles of the victim: without anybody else, and those that it would not have lost to memory;
      * the same of one standard deviation more. By model passive. */
     double alone, saved, saved_sd;
-    struct view_loss before; /* the victim's counters; NaN: not known */
+    struct view_loss before; /* the victim's counters in the last tick; NaN: not known */
+    bool counted;            /* in this tick */
     bool current;            /* of all with this container, the last */
 };
 

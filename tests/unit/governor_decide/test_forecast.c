@@ -255,3 +255,44 @@ TEST_WITH(each_for_whom_it_was_cut_last, setup, teardown)
     assert_string_equal(pairs[1].victim, "shop/search-0/search");
     assert_float_equal(pairs[1].told_seconds, 0, 0); /* it is not there */
 }
+
+/* What the victim lost while nobody would have been held is no part of what holding saves. */
+TEST_WITH(cycles_between_two_holds_do_not_count, setup, teardown)
+{
+    struct scene *scene = *state;
+    take(scene);
+    hold(scene, 1, "shop/cart-0/cart");
+    for (int i = 0; i < 3; i++) /* the first is what the second is counted from */
+        next(scene, 1);
+    assert_float_equal(only_pair(scene)->alone, 2 * 1.5e9, 1);
+    hold(scene, 8, "shop/cart-0/cart");
+    for (int i = 0; i < 10; i++)
+        next(scene, 1);
+    hold(scene, 1, "shop/cart-0/cart");
+    for (int i = 0; i < 2; i++)
+        next(scene, 1);
+    assert_float_equal(only_pair(scene)->seconds, 5, 0);
+    assert_float_equal(only_pair(scene)->alone, 3 * 1.5e9, 1);
+}
+
+/* Who was cut a moment ago, and not held in any tick yet, is not the oldest. */
+TEST_WITH(the_oldest_is_forgotten, setup, teardown)
+{
+    struct scene *scene = *state;
+    size_t n;
+    take(scene);
+    hold(scene, 1, "shop/cart-0/cart");
+    next(scene, 1);
+    for (int i = 0; i < FORECAST_PAIRS_MAX; i++) {
+        struct decision decision = {.knob = KNOB_CPU,
+                                    .action = ACTION_CUT,
+                                    .outcome = OUTCOME_DRY_RUN,
+                                    .wall_ns = 1002 * SECOND};
+        snprintf(decision.container, sizeof decision.container, "jobs/job-%d/work", i);
+        forecast_decided(scene->forecast, &decision);
+    }
+    const struct forecast_pair *pairs = forecast_pairs(scene->forecast, &n);
+    assert_int_equal(n, FORECAST_PAIRS_MAX);
+    assert_int_equal(forecast_forgotten(scene->forecast), 1);
+    assert_string_equal(pairs[0].container, "jobs/job-0/work");
+}
