@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "exporter/base/array.h"
+#include "exporter/base/hash.h"
+#include "exporter/containers/workload.h"
 #include "exporter/governor/see/document.h"
 
 #define FAMILY "interference_container_"
@@ -257,6 +259,7 @@ static void read_container(struct document *document, struct view_container *out
             out->cgroup_id = document_whole(document);
         else
             read_values(document, out);
+    out->in_group = strcmp(suspicion, "group") == 0;
     if (strcmp(suspicion, "named") != 0)
         out->caused_seconds = out->caused_sd_seconds = NAN;
 }
@@ -380,6 +383,25 @@ int view_parse(const char *text, size_t len, struct view *view, char *error, siz
     else
         snprintf(error, error_size, "byte %zu: %s", where, why);
     return reader.err ? reader.err : err;
+}
+
+uint64_t view_key(const struct view_container *container)
+{
+    uint64_t key = hash_bytes(HASH_START, container->path, strlen(container->path));
+    return hash_bytes(key, &container->cgroup_id, sizeof container->cgroup_id);
+}
+
+uint64_t view_owner(const struct view_container *container)
+{
+    const char *name = container->pod[0] ? container->pod : container->container;
+    size_t len = workload_owner_len(container->pod, container->container);
+    uint64_t key = hash_bytes(HASH_START, container->namespace_, strlen(container->namespace_) + 1);
+    if (len == 0) /* it has no names */
+        return view_key(container) | 1;
+    key = hash_bytes(key, name, len);
+    if (container->pod[0])
+        key = hash_bytes(key, container->container, strlen(container->container));
+    return key | 1;
 }
 
 double view_grown(double before, double now)

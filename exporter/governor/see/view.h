@@ -39,6 +39,7 @@ struct view_container {
     double cpus;                              /* that it uses */
     double caused_seconds, caused_sd_seconds; /* how much longer a read takes because of it */
     double probability;                       /* that it does, by CPU time alone; NaN: not said */
+    bool in_group;                            /* it is one of several, and it is not known which */
     struct view_loss losses[VIEW_MODELS];
 };
 
@@ -65,6 +66,12 @@ int view_parse(const char *text, size_t len, struct view *view, char *error, siz
 void view_release(struct view *view);
 /* Whether this machine is counted now, as opposed to a recording; by perf or by BPF is the same. */
 bool view_is_counted(const struct view *view);
+
+/* Of the cgroup: a path may be reused, and then the inode is another. */
+uint64_t view_key(const struct view_container *container);
+/* The same for all containers of its owner: the same container of all replicas of a Deployment, and
+ * of all runs of a CronJob (exporter/containers/workload.h). Never 0. */
+uint64_t view_owner(const struct view_container *container);
 
 /* What a counter grew by; NaN: one of the two is not known, or it began anew. */
 double view_grown(double before, double now);

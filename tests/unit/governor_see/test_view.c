@@ -42,7 +42,7 @@ TEST(a_whole_document)
               "\"model\":\"passive\",\"resource\":\"memory\"},\"value\":2e9}],"
               "\"interference_container_memory_read_latency_seconds\":1.14e-07,"
               "\"interference_container_memory_read_latency_baseline_seconds\":"
-              "[{\"labels\":{\"basis\":\"calm\"},\"value\":8e-08}]}},{\"suspicion\":\"suspected\","
+              "[{\"labels\":{\"basis\":\"calm\"},\"value\":8e-08}]}},{\"suspicion\":\"group\","
               "\"cpu_seconds_per_second\":null,\"caused_latency_seconds\":2e-08,"
               "\"caused_latency_uncertainty_seconds\":3e-09}]}",
               &view),
@@ -71,7 +71,7 @@ TEST(a_whole_document)
     assert_true(cart->caused_latency_seconds == 3e-8 + 2e-8);
     assert_true(cart->cpus == 1.5 && cart->caused_seconds == 2.4e-8);
     assert_true(cart->caused_sd_seconds == 3e-9 && cart->probability == 0.97);
-    assert_true(isnan(bare->probability));
+    assert_true(isnan(bare->probability) && bare->in_group && !cart->in_group);
     assert_true(isnan(bare->cpus) && isnan(bare->caused_seconds) && isnan(bare->caused_sd_seconds));
     const struct view_loss *passive = &cart->losses[VIEW_PASSIVE];
     const struct view_loss *shadow = &cart->losses[VIEW_SHADOW];

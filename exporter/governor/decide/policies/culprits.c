@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/base/hash.h"
-#include "exporter/containers/workload.h"
-
 /* What may choose, the last of them first. */
 enum sign { SIGN_READS, SIGN_LATENCY, SIGN_WAIT, SIGNS };
 
@@ -100,27 +97,6 @@ void culprits_inherit(struct culprits *culprits, struct culprits *before)
 
 /* ---- containers and owners ---- */
 
-/* A path may be reused, and then the inode is another. */
-static uint64_t key_of(const struct view_container *container)
-{
-    uint64_t key = hash_bytes(HASH_START, container->path, strlen(container->path));
-    return hash_bytes(key, &container->cgroup_id, sizeof container->cgroup_id);
-}
-
-/* Never 0. */
-static uint64_t owner_of(const struct view_container *container)
-{
-    const char *name = container->pod[0] ? container->pod : container->container;
-    size_t len = workload_owner_len(container->pod, container->container);
-    uint64_t key = hash_bytes(HASH_START, container->namespace_, strlen(container->namespace_) + 1);
-    if (len == 0) /* it has no names */
-        return key_of(container) | 1;
-    key = hash_bytes(key, name, len);
-    if (container->pod[0])
-        key = hash_bytes(key, container->container, strlen(container->container));
-    return key | 1;
-}
-
 /* Containers mostly come in the order of the last window: it is looked for behind the last one that
  * was found. NULL: it is new. */
 static const struct entry *find_before(const struct culprits *culprits, uint64_t key,
@@ -169,7 +145,7 @@ static void read_entry(struct culprits *culprits, struct entry *entry,
     /* It keeps its name for longer than that. */
     if (container->probability < culprits->sure && !governed->confirmed)
         entry->grown[SIGN_LATENCY] = 0;
-    entry->owner = before ? before->owner : owner_of(container);
+    entry->owner = before ? before->owner : view_owner(container);
     if (!entry->own)
         entry->at = OWNERS_MAX;
     else if (before && before->at < OWNERS_MAX && culprits->owners[before->at].key == entry->owner)
@@ -245,7 +221,7 @@ void culprits_window(struct culprits *culprits, const struct policy_tick *tick, 
         const struct governed *governed = &tick->governed[i];
         const struct holding *holding = governed->holdings[knob];
         struct entry *entry = &culprits->entries[i];
-        entry->key = key_of(governed->container);
+        entry->key = view_key(governed->container);
         entry->own = holding && holding->policy == policy;
         read_entry(culprits, entry, governed, holding && holding->claim.id,
                    find_before(culprits, entry->key, &behind));

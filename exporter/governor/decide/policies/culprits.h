@@ -14,9 +14,8 @@
  *   known of everybody or of nobody: while the policy's own do less than a tenth of it all, there
  *   are no culprits.
  * - latency: how much slower memory is for a container that is named, and that makes it so with a
- *   probability of 'sure' at least, where one is said, or was confirmed by an experiment. Who is
- *   always equally active
- *   is never named, so that the names of others acquit nobody: while none of the policy's own is
+ *   probability of 'sure' at least, where one is said, or whose owner was confirmed by an
+ *   experiment. Who is always equally active is never named, so that the names of others acquit nobody: while none of the policy's own is
  *   named there is no answer.
  * - reads: of memory.
  *
