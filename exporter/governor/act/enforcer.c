@@ -278,16 +278,8 @@ static void tell_left_out(struct enforcer *enforcer)
     enforcer->said_left_out = any;
 }
 
-void enforcer_commit(struct enforcer *enforcer)
+static void make_changes(struct enforcer *enforcer)
 {
-    tell_left_out(enforcer);
-    forget_unseen(enforcer);
-    if (!journal_is_well(enforcer))
-        return;
-    enforcer->n_changes = 0;
-    remember_culprits(enforcer);
-    plan_changes(enforcer, true); /* before others have used up what may be written */
-    plan_changes(enforcer, false);
     for (size_t i = 0; i < enforcer->n_changes; i++) {
         const struct change *change = &enforcer->changes[i];
         int err = journal_intend(enforcer->journal, &change->intent);
@@ -300,4 +292,34 @@ void enforcer_commit(struct enforcer *enforcer)
             return;
         make_change(enforcer, change);
     }
+}
+
+void enforcer_commit(struct enforcer *enforcer)
+{
+    tell_left_out(enforcer);
+    forget_unseen(enforcer);
+    if (!journal_is_well(enforcer))
+        return;
+    enforcer->n_changes = 0;
+    remember_culprits(enforcer);
+    plan_changes(enforcer, true); /* before others have used up what may be written */
+    plan_changes(enforcer, false);
+    make_changes(enforcer);
+}
+
+bool enforcer_try(struct enforcer *enforcer, struct holding *holding, uint64_t now_ns,
+                  uint64_t wall_ns)
+{
+    static const struct because because = {.why = "experiment", .period_seconds = 1};
+    enforcer->now_ns = now_ns;
+    enforcer->wall_ns = wall_ns;
+    enforcer->n_changes = 0;
+    enforcer_want(holding, holding->claim.least, &because);
+    holding->tried = true;
+    if (journal_is_well(enforcer))
+        plan_change(enforcer, holding);
+    make_changes(enforcer);
+    holding->wanted = NAN;
+    holding->tried = holding->claim.id != 0;
+    return holding->tried && !holding->unsure && holding->claim.value <= holding->claim.least;
 }

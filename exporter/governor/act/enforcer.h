@@ -40,6 +40,7 @@ struct because {
 };
 
 struct enforcer_counts {
+    /* Of policies: who is tried is in 'released' alone. */
     uint64_t decisions[POLICY_KINDS][ACTIONS][OUTCOMES];
     uint64_t errors[KNOB_COUNT][ERROR_OPS][ERROR_REASONS];
     uint64_t foreign[KNOB_COUNT][FOREIGN_KINDS];
@@ -74,6 +75,7 @@ struct holding {
     bool known; /* its limits are: otherwise there is nothing to take, or it cannot be read */
     int why;    /* not: -errno of the actuator's claim; 0: nobody has tried */
     bool seen;  /* in this tick's view */
+    bool tried; /* it is held by enforcer_try() */
     /* The last change failed, and what the file has is not known yet; the value before it. */
     bool unsure;
     double before;
@@ -97,8 +99,8 @@ void enforcer_set_limits(struct enforcer *enforcer, const struct guard_limits *l
  *
  * begin looks at every file that is held: what others wrote is answered here; and in turn, within
  * thirty calls, at all limits, such as CPUs that are online. see returns the
- * holding, NULL when there are too many or no memory. It is valid until the next begin. What was
- * not seen by the commit is let go.
+ * holding, NULL when there are too many or no memory. It is valid until the commit, which lets go
+ * what was not seen, and moves others to its place.
  */
 void enforcer_begin(struct enforcer *enforcer, uint64_t tick, uint64_t now_ns, uint64_t wall_ns);
 struct holding *enforcer_see(struct enforcer *enforcer, enum knob knob,
@@ -115,6 +117,15 @@ bool enforcer_is_dry(const struct enforcer *enforcer);
 void enforcer_let_go(struct enforcer *enforcer, struct holding *holding, enum release_reason reason,
                      const struct because *because);
 void enforcer_commit(struct enforcer *enforcer);
+/* What was seen, after the commit; valid until the next one. NULL: there is none. */
+struct holding *enforcer_find(const struct enforcer *enforcer, enum knob knob, const char *path);
+/* Between two ticks, at once and for a moment: it gets its least, for an experiment; true: it has.
+ * Neither this nor its end counts as a decision of its policy's. */
+bool enforcer_try(struct enforcer *enforcer, struct holding *holding, uint64_t now_ns,
+                  uint64_t wall_ns);
+/* Everything back for all that are held so. 0, or -EAGAIN when some could not be given back, which
+ * is tried again later each time: call again. */
+int enforcer_end_tries(struct enforcer *enforcer, uint64_t now_ns, uint64_t wall_ns);
 /* Before the commit: the next after 'last' that was not seen, the first for NULL; NULL: there is no
  * more. */
 struct holding *enforcer_unseen(struct enforcer *enforcer, const struct holding *last);

@@ -59,7 +59,7 @@ void holding_text(const struct enforcer *enforcer, const struct holding *holding
 void enforcer_tell(struct enforcer *enforcer, const struct holding *holding, enum action action,
                    enum outcome outcome, const char *from, const char *to, const char *why)
 {
-    enforcer->counts.decisions[holding->policy][action][outcome]++;
+    enforcer->counts.decisions[holding->policy][action][outcome] += !holding->tried;
     if (!enforcer->config.decided)
         return;
     const struct because *because = &holding->because;
@@ -168,7 +168,7 @@ static void forget_change(struct holding *holding)
     holding->claim.id = 0;
     holding->claim.from[0] = holding->claim.set[0] = '\0';
     holding->claim.value = holding->claim.most;
-    holding->unsure = false;
+    holding->unsure = holding->tried = false;
     holding->since_wall_ns = 0;
 }
 
@@ -194,16 +194,22 @@ void holding_read(struct enforcer *enforcer, struct holding *holding)
 
 /* ---- the plan ---- */
 
-static struct holding *find(const struct enforcer *enforcer, enum knob knob,
-                            const struct subject *subject)
+static struct holding *find(const struct enforcer *enforcer, enum knob knob, int tid,
+                            const char *path)
 {
     for (size_t i = 0; i < enforcer->n; i++) {
         struct holding *holding = &enforcer->holdings[i];
-        if (holding->claim.knob == knob && holding->claim.tid == subject->tid &&
-            strcmp(holding->claim.path, subject->path) == 0)
+        if (holding->claim.knob == knob && holding->claim.tid == tid &&
+            strcmp(holding->claim.path, path) == 0)
             return holding;
     }
     return NULL;
+}
+
+struct holding *enforcer_find(const struct enforcer *enforcer, enum knob knob, const char *path)
+{
+    struct holding *holding = find(enforcer, knob, 0, path);
+    return holding && holding->seen ? holding : NULL;
 }
 
 static struct holding *add(struct enforcer *enforcer, enum knob knob, const struct subject *subject)
@@ -245,7 +251,7 @@ static void change_floor(struct enforcer *enforcer, struct holding *holding, dou
 struct holding *enforcer_see(struct enforcer *enforcer, enum knob knob,
                              const struct subject *subject)
 {
-    struct holding *holding = find(enforcer, knob, subject);
+    struct holding *holding = find(enforcer, knob, subject->tid, subject->path);
     if (!holding)
         holding = add(enforcer, knob, subject);
     if (!holding) {
@@ -335,6 +341,22 @@ void enforcer_let_go(struct enforcer *enforcer, struct holding *holding, enum re
     holding->because = because ? *because : (struct because){0};
     if (holding_is_held(enforcer, holding))
         holding_put_back(enforcer, holding, reason);
+}
+
+int enforcer_end_tries(struct enforcer *enforcer, uint64_t now_ns, uint64_t wall_ns)
+{
+    int result = 0;
+    enforcer->now_ns = now_ns;
+    enforcer->wall_ns = wall_ns;
+    for (size_t i = 0; i < enforcer->n; i++) {
+        struct holding *holding = &enforcer->holdings[i];
+        if (!holding->tried)
+            continue;
+        enforcer_let_go(enforcer, holding, RELEASE_EXPERIMENT, NULL);
+        if (holding->tried)
+            result = -EAGAIN;
+    }
+    return result;
 }
 
 int enforcer_release_all(struct enforcer *enforcer, enum release_reason reason, uint64_t now_ns,
