@@ -262,6 +262,27 @@ TEST(test_the_decider_may_measure)
     governor_rig_release(&rig);
 }
 
+/* What this process may use of them is one alone. */
+TEST(test_of_several_nodes_nothing_is_measured)
+{
+    static const char *const files[] = {"online", "has_memory"};
+    const struct log log = {.fd = STDERR_FILENO, .level = LOG_LEVEL_ERROR};
+    struct bursts *bursts = NULL;
+    struct governor_rig rig;
+    governor_rig_init(&rig, 2);
+    governor_rig_folder(&rig, "sys/devices/system/node/node0");
+    governor_rig_folder(&rig, "sys/devices/system/node/node1");
+    for (size_t i = 0; i < 2; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "sys/devices/system/node/%s", files[i]);
+        governor_rig_file(&rig, path, "0-1\n");
+        snprintf(path, sizeof path, "sys/devices/system/node/node%zu/cpulist", i);
+        governor_rig_file(&rig, path, i == 0 ? "0-3\n" : "4-7\n");
+    }
+    assert_int_equal(bursts_new(&rig.fs, &log, &bursts), -ENOTSUP);
+    governor_rig_release(&rig);
+}
+
 /* ---- another configuration ---- */
 
 #define CONFIG(match, more, policies)                                                              \
