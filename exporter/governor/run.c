@@ -143,6 +143,18 @@ static bool is_enforcing(const struct run *run)
     return run->flags->enforce && run->first->enforce;
 }
 
+/* Both keys are needed, and that it acts: of one alone nothing would come. */
+static void tell_experiments(const struct run *run)
+{
+    bool flag = run->flags->experiment, key = run->config->threshold.experiment;
+    const char *missing = !flag                ? "--experiment is not given"
+                          : !key               ? "policies.threshold has no \"experiment\": true"
+                          : !is_enforcing(run) ? "it only observes"
+                                               : NULL;
+    if ((flag || key) && missing)
+        log_warn(run->log, "experiment", "there are none: %s", missing);
+}
+
 static void reload(struct run *run)
 {
     struct config *config = NULL;
@@ -163,6 +175,7 @@ static void reload(struct run *run)
         config_free(run->config);
     run->config = config;
     log_info(run->log, "run", "the configuration has been read again");
+    tell_experiments(run);
 }
 
 /* Since it was read last, or seen to be wrong. A ConfigMap's file is another one each time. */
@@ -328,6 +341,7 @@ static int make_governor(struct run *run, char *error, size_t error_size)
 /* Where there can be none, the rest goes on without. */
 static void make_bursts(struct run *run)
 {
+    tell_experiments(run);
     int err = run->flags->experiment && is_enforcing(run)
                   ? bursts_new(run->fs, run->log, &run->bursts)
                   : 0;

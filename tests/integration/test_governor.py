@@ -230,6 +230,22 @@ class Governor(unittest.TestCase):
                 self.assertEqual(scene.steps(), 0)
                 self.assertEqual(list(scene.state.iterdir()), [])
 
+    def test_one_key_for_experiments_is_told(self):
+        both = ("--enforce", "--experiment")
+        for mode, flags, key, said in (("enforce", both, False, 'has no "experiment": true'),
+                                       ("enforce", both[:1], True, "--experiment is not given"),
+                                       ("observe", both, True, "it only observes"),
+                                       ("enforce", both[:1], False, None)):
+            with self.subTest(said):
+                scene = self.scene([100])
+                scene.configure(mode, experiment=key)
+                process = self.governed(scene, *flags)
+                wait_until(lambda: scene.exporter.tick > 2, what="ticks")
+                process.send_signal(signal.SIGTERM)
+                log = process.communicate(timeout=90)[1].decode()
+                self.assertEqual("module=experiment" in log, said is not None, log)
+                self.assertIn(said or "", log.replace('\\"', '"'))
+
     def sweep(self, case):
         """Runs case(1), case(2), ... eight at a time, until the steps of all eight did not come. How
         many there were. On a busy machine a plot may lose a tick, and its steps: such a case is run

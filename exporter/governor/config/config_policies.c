@@ -117,6 +117,9 @@ static void read_threshold(struct config_reader *reader, json_t *policies)
     config_read_number(reader, policy, where, "culprit_share", 0, 1, &threshold->culprit_share);
     config_read_number(reader, policy, where, "sure", 0, 1, &threshold->sure);
     config_read_bool(reader, policy, where, "experiment", &threshold->experiment);
+    if (threshold->experiment && threshold->sure <= 0.5)
+        config_fail(reader, "%s.experiment: with a \"sure\" of %g nobody is left to be confirmed",
+                    where, threshold->sure);
     read_confirm(reader, policy, safe);
     config_read_count(reader, policy, where, "calm", 1, 1000, &safe->calm);
     config_read_number(reader, policy, where, "over_share", 0, 1, &safe->over_share);

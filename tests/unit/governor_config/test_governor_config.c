@@ -221,6 +221,7 @@ TEST(what_is_wrong_is_refused)
         {"{\"governor\":2,\"classes\":[]}", "governor: must be 1"},
         {"{\"governor\":1}", "classes: must be a list"},
         {"{\"governor\":1,\"governor\":1,\"classes\":[]}", "duplicate"},
+        {THRESHOLD("\"sure\":0.5,\"experiment\":true"), "nobody is left to be confirmed"},
         {WITH("\"modus\":1"), "the document: unknown key \"modus\""},
         {WITH("\"mode\":\"act\""), "the document.mode: must be \"observe\" or \"enforce\""},
         {WITH("\"mode\":1"), "the document.mode: must be"},
