@@ -5,11 +5,12 @@
 
 #define SECOND UINT64_C(1000000000)
 #define HOUR (3600 * SECOND)
+#define LONGEST (300 * SECOND)
 
-static const double least_effect = 0.03, sure_t = 4.5, sure_errors = 2.5;
+static const double least_effect = 0.03, sure_t = 4.5, sure_errors = 3;
 static const double most_evidence = 6.6, least_evidence = -3;
-static const double slot_seconds = EXPERIMENT_SLOT_MS * 1e-3;
-static const double most_held_seconds = EXPERIMENT_MOST * EXPERIMENT_SLOT_MS * 1e-3;
+/* Half a microsecond for rounding. */
+static const double most_before_slot = (EXPERIMENT_MOST_MS - EXPERIMENT_SLOT_MS) * 1e-3 + 5e-7;
 
 const char *experiment_verdict_name(enum experiment_verdict verdict)
 {
@@ -27,15 +28,19 @@ void experiment_init(struct experiment *experiment, uint64_t now_ns)
 
 bool experiment_may_begin(const struct experiment *experiment, uint64_t now_ns)
 {
-    return !experiment->now.cgroup_id && !experiment->held_since_ns &&
+    return !experiment->now.owner && !experiment->held_since_ns &&
            now_ns - experiment->ended_ns >= HOUR;
 }
 
-void experiment_begin(struct experiment *experiment, const char *container, uint64_t cgroup_id,
-                      double prior, double cpus, uint64_t now_ns)
+void experiment_begin(struct experiment *experiment, const char *container, uint64_t owner,
+                      double prior, size_t containers, double cpus, uint64_t now_ns)
 {
-    experiment->now = (struct experiment_result){
-        .cgroup_id = cgroup_id, .effect = NAN, .error = NAN, .prior = prior, .probability = prior};
+    experiment->now = (struct experiment_result){.owner = owner,
+                                                 .containers = containers,
+                                                 .effect = NAN,
+                                                 .error = NAN,
+                                                 .prior = prior,
+                                                 .probability = prior};
     snprintf(experiment->now.container, sizeof experiment->now.container, "%s", container);
     experiment->mean = experiment->squares = 0;
     experiment->cpus = cpus;
@@ -43,10 +48,10 @@ void experiment_begin(struct experiment *experiment, const char *container, uint
     experiment->began_ns = now_ns;
 }
 
-bool experiment_may_hold(const struct experiment *experiment)
+bool experiment_may_hold(const struct experiment *experiment, uint64_t now_ns)
 {
-    /* Half a microsecond for rounding. */
-    return experiment->now.held_seconds + slot_seconds <= most_held_seconds + 5e-7;
+    return experiment->now.held_seconds <= most_before_slot &&
+           now_ns - experiment->began_ns < LONGEST;
 }
 
 /* splitmix64 */
@@ -78,13 +83,12 @@ static double evidence_of(const struct experiment_result *result)
 
 static enum experiment_verdict judge(const struct experiment_result *result)
 {
-    if (result->pairs < EXPERIMENT_LEAST)
-        return EXPERIMENT_RUNNING;
-    if (result->effect + sure_errors * result->error < least_effect)
+    bool small = result->effect + sure_errors * result->error < least_effect;
+    if (small && result->pairs >= EXPERIMENT_LEAST_REFUTED)
         return EXPERIMENT_REFUTED;
-    if (result->effect >= sure_t * result->error)
+    if (!small && result->pairs >= EXPERIMENT_LEAST && result->effect >= sure_t * result->error)
         return EXPERIMENT_CONFIRMED;
-    return result->pairs == EXPERIMENT_MOST ? EXPERIMENT_UNDECIDED : EXPERIMENT_RUNNING;
+    return EXPERIMENT_RUNNING;
 }
 
 enum experiment_verdict experiment_add(struct experiment *experiment, double held, double free_)
@@ -106,30 +110,40 @@ enum experiment_verdict experiment_add(struct experiment *experiment, double hel
 
 /* ---- results ---- */
 
+/* Its owner's last one, or the oldest. */
+static struct experiment_result *place_of(struct experiment *experiment, uint64_t owner)
+{
+    struct experiment_result *results = experiment->results, *oldest = results;
+    for (size_t i = 0; i < EXPERIMENT_RESULTS; i++) {
+        if (results[i].owner == owner)
+            return &results[i];
+        if (results[i].ended_ns < oldest->ended_ns)
+            oldest = &results[i];
+    }
+    return oldest;
+}
+
 const struct experiment_result *experiment_end(struct experiment *experiment,
                                                enum experiment_verdict verdict, uint64_t now_ns,
                                                uint64_t wall_ns)
 {
-    struct experiment_result *kept =
-        &experiment->results[experiment->n_results++ % EXPERIMENT_RESULTS];
+    struct experiment_result *kept = place_of(experiment, experiment->now.owner);
     *kept = experiment->now;
     kept->verdict = verdict;
     kept->ended_ns = now_ns;
     kept->ended_wall_ns = wall_ns;
-    experiment->ended_ns = now_ns;
-    experiment->now.cgroup_id = 0;
+    if (kept->held_seconds > 0)
+        experiment->ended_ns = now_ns;
+    experiment->now.owner = 0;
     return kept;
 }
 
 const struct experiment_result *experiment_last_of(const struct experiment *experiment,
-                                                   uint64_t cgroup_id, uint64_t now_ns)
+                                                   uint64_t owner, uint64_t now_ns)
 {
-    const struct experiment_result *last = NULL;
-    for (size_t i = 0; i < EXPERIMENT_RESULTS; i++) {
-        const struct experiment_result *result = &experiment->results[i];
-        if (cgroup_id && result->cgroup_id == cgroup_id && now_ns - result->ended_ns < 24 * HOUR &&
-            (!last || result->ended_ns > last->ended_ns))
-            last = result;
-    }
-    return last;
+    for (size_t i = 0; i < EXPERIMENT_RESULTS && owner; i++)
+        if (experiment->results[i].owner == owner)
+            return now_ns - experiment->results[i].ended_ns < 24 * HOUR ? &experiment->results[i]
+                                                                        : NULL;
+    return NULL;
 }

@@ -1,14 +1,15 @@
 /*
- * Confirmation by experiment: whether memory is faster while a suspect is held.
+ * Confirmation by experiment: what holding a suspect to its least brings memory.
  *
- * In pairs of slots of 200 ms, one in which the suspect has its least quota and one in which it has
- * all, memory is measured by five bursts; which slot comes first is drawn, and of each two pairs
- * one begins with each. d = ln(free) - ln(held) of a pair; from five pairs on, with se the standard
- * error of the mean of d and t = mean/se:
+ * A suspect is an owner: the same container of all replicas, which are held together. In pairs of
+ * slots of 200 ms, one in which it has its least quota and one in which it has all, memory is
+ * measured by five bursts; which slot comes first is drawn, and of each two pairs one begins with
+ * each. d = ln(free) - ln(held) of a pair; with se the standard error of the mean of d and
+ * t = mean/se:
  *
- * - refuted when mean + 2.5 se < 0.03: what it does is surely less than 3 %;
- * - confirmed, otherwise, when t >= 4.5;
- * - undecided after 40 pairs, or when 8 s are used up.
+ * - refuted, from ten pairs on, when mean + 3 se < 0.03: what it does is surely less than 3 %;
+ * - confirmed, from five on, otherwise, when t >= 4.5;
+ * - undecided, when 8 s are used up, or five minutes.
  *
  * ln of the Bayes factor is t^2/2 with the sign of t, between -3 and 6.6; where it is refuted, that
  * of an effect of exactly 3 %: -((0.03 - mean)/se)^2/2, at least -3.
@@ -27,8 +28,9 @@ enum {
     EXPERIMENT_SLOT_MS = 200,
     EXPERIMENT_BURSTS = 5,
     EXPERIMENT_LEAST = 5, /* pairs */
-    EXPERIMENT_MOST = 40,
-    EXPERIMENT_RESULTS = 16, /* that are kept */
+    EXPERIMENT_LEAST_REFUTED = 10,
+    EXPERIMENT_MOST_MS = 8000, /* held */
+    EXPERIMENT_RESULTS = 25,   /* owners whose last one is kept: one an hour, for a day */
 };
 
 /* What measures memory. */
@@ -51,38 +53,38 @@ enum experiment_verdict {
 const char *experiment_verdict_name(enum experiment_verdict verdict);
 
 struct experiment_result {
-    char container[CLAIM_NAME_MAX]; /* namespace/pod/container */
-    uint64_t cgroup_id;             /* of its cgroup: 0 is nobody's */
+    char container[CLAIM_NAME_MAX]; /* namespace/pod/container, of the first one of its owner */
+    uint64_t owner;                 /* view_owner(); 0: nobody's */
+    size_t containers;              /* of it that were held, at the beginning */
     enum experiment_verdict verdict;
     unsigned pairs;
     double effect, error; /* mean of d and its standard error; NaN: fewer than two pairs */
-    double prior;         /* probability that it is the cause, as the exporter said before ... */
-    double probability;   /* ... and with this */
+    double prior; /* probability that it is the cause, as the exporter said; NaN: it did not */
+    double probability; /* and with this */
     double held_seconds;
     uint64_t ended_wall_ns, ended_ns; /* 0: it is under way */
 };
 
 struct experiment {
-    struct experiment_result now; /* cgroup_id 0: none is under way */
+    struct experiment_result now; /* owner 0: none is under way */
     double mean, squares;         /* of d, and the sum of squares about it */
     double cpus;                  /* that it used at the beginning */
     uint64_t random, began_ns, pair_ns;
-    uint64_t ended_ns; /* the last one, or the start */
+    uint64_t ended_ns; /* the last one that held anybody, or the start */
     unsigned tries;    /* pairs begun */
     bool held_first;
     uint64_t held_since_ns; /* 0: nobody is held */
     struct experiment_result results[EXPERIMENT_RESULTS];
-    size_t n_results; /* ever */
 };
 
 void experiment_init(struct experiment *experiment, uint64_t now_ns);
 
-/* Whether one may begin: none is under way, and the last ended an hour ago. */
+/* Whether one may begin: none is under way, and the last that held anybody ended an hour ago. */
 bool experiment_may_begin(const struct experiment *experiment, uint64_t now_ns);
-void experiment_begin(struct experiment *experiment, const char *container, uint64_t cgroup_id,
-                      double prior, double cpus, uint64_t now_ns);
-/* Whether another slot may be held. */
-bool experiment_may_hold(const struct experiment *experiment);
+void experiment_begin(struct experiment *experiment, const char *container, uint64_t owner,
+                      double prior, size_t containers, double cpus, uint64_t now_ns);
+/* Whether there is time for another slot that is held. */
+bool experiment_may_hold(const struct experiment *experiment, uint64_t now_ns);
 /* Draws whether the next pair's held slot comes first. */
 bool experiment_next_pair(struct experiment *experiment, uint64_t now_ns);
 /* One pair's latencies; the verdict so far. */
@@ -92,8 +94,8 @@ const struct experiment_result *experiment_end(struct experiment *experiment,
                                                enum experiment_verdict verdict, uint64_t now_ns,
                                                uint64_t wall_ns);
 
-/* The last result of a container's cgroup in a day; NULL: there is none. */
+/* An owner's last result of a day; NULL: there is none. */
 const struct experiment_result *experiment_last_of(const struct experiment *experiment,
-                                                   uint64_t cgroup_id, uint64_t now_ns);
+                                                   uint64_t owner, uint64_t now_ns);
 
 #endif

@@ -83,8 +83,9 @@ static void classify(struct governor *governor, const struct view_container *con
                                  container->container, container->qos_class, &literal);
     out->why_exempt = exemptions_why(&governor->exemptions, container, programs, literal);
     out->exempt = out->why_exempt != NULL;
+    out->owner = config->threshold.experiment ? view_owner(container) : 0;
     const struct experiment_result *tried =
-        experiment_last_of(&governor->experiment, container->cgroup_id, governor->now_ns);
+        experiment_last_of(&governor->experiment, out->owner, governor->now_ns);
     out->confirmed = tried && tried->verdict == EXPERIMENT_CONFIRMED;
     if (out->class != CLASS_NONE && !config_is_protected(config, out->class) && !out->exempt &&
         exemptions_same_cgroup(&governor->exemptions, container))
@@ -127,46 +128,35 @@ static void let_go_unmanaged(struct governor *governor, const struct view *view)
 
 /* ---- experiments ---- */
 
-/* A tick that is looked at once more. */
-struct again {
-    struct governor *governor;
-    const struct view *view;
-    uint64_t wall_ns;
-};
-
-static void see_again(void *context, uint64_t now_ns)
+static struct experiment_turn turn_of(struct governor *governor, size_t n, uint64_t now_ns,
+                                      uint64_t wall_ns)
 {
-    const struct again *again = context;
-    enforcer_begin(again->governor->enforcer, again->view->tick, now_ns, again->wall_ns);
-    classify_all(again->governor, again->view);
-}
-
-static struct experiment_turn turn_of(struct again *again)
-{
-    struct governor *governor = again->governor;
     return (struct experiment_turn){.experiment = &governor->experiment,
                                     .enforcer = governor->enforcer,
                                     .governed = governor->governed,
-                                    .n = again->view->n,
+                                    .n = n,
                                     .sure = governor->setup.config->threshold.sure,
+                                    .waiting = policies_try(&governor->policies),
                                     .log = governor->setup.log,
-                                    .wall_ns = again->wall_ns,
-                                    .see = see_again,
-                                    .context = again};
+                                    .now_ns = now_ns,
+                                    .wall_ns = wall_ns};
 }
 
 void governor_experiment(struct governor *governor, const struct view *view,
                          const struct experiment_meter *meter, uint64_t wall_ns)
 {
-    struct again again = {governor, view, wall_ns};
-    if (!governor->acted || !view)
-        return;
-    const struct experiment_turn turn = turn_of(&again);
-    if (governor->setup.enforce && governor->setup.config->threshold.experiment &&
-        view_is_counted(view))
+    bool acts = governor->acted && view;
+    const struct experiment_turn turn =
+        turn_of(governor, acts ? view->n : 0, meter->now_ns(meter->context), wall_ns);
+    if (governor->paused || governor->letting_go || governor->liveness.dead) {
+        experiment_give_back(&turn, turn.now_ns);
+        experiment_abandon(&turn);
+    } else if (acts && governor->setup.enforce && governor->setup.config->threshold.experiment &&
+               view_is_counted(view)) {
         experiment_turn(&turn, meter);
-    else
-        experiment_abandon(&turn, governor->now_ns);
+    } else if (acts) {
+        experiment_abandon(&turn);
+    }
 }
 
 /* ---- ticks ---- */
@@ -178,8 +168,7 @@ static void act(struct governor *governor, const struct view *view, uint64_t now
     governor->ticks++;
     enforcer_begin(governor->enforcer, view->tick, now_ns, wall_ns);
     classify_all(governor, view);
-    struct again again = {governor, view, wall_ns};
-    const struct experiment_turn turn = turn_of(&again);
+    const struct experiment_turn turn = turn_of(governor, view->n, now_ns, wall_ns);
     experiment_give_back(&turn, now_ns);
     const struct policy_tick tick = {.enforcer = governor->enforcer,
                                      .governed = governor->governed,

@@ -318,6 +318,7 @@ static void add_experiment(struct textbuf *out, const struct experiment_result *
 {
     textbuf_str(out, "{\"container\":");
     textbuf_quoted(out, result->container);
+    add_number(out, "containers", (double)result->containers);
     add_text(out, "verdict", experiment_verdict_name(result->verdict));
     add_number(out, "pairs", result->pairs);
     add_number(out, "effect_ratio", result->effect);
@@ -330,20 +331,21 @@ static void add_experiment(struct textbuf *out, const struct experiment_result *
     textbuf_char(out, '}');
 }
 
-/* Those that are kept, the oldest first, and the one under way. */
+/* Those that are kept, and the one under way. */
 static void add_experiments(struct textbuf *out, const struct experiment *experiment)
 {
-    size_t n = experiment->n_results, first = n > EXPERIMENT_RESULTS ? n - EXPERIMENT_RESULTS : 0;
+    bool any = false;
     textbuf_str(out, ",\"experiments\":[");
-    for (size_t i = first; i < n; i++) {
-        if (i > first)
+    for (size_t i = 0; i <= EXPERIMENT_RESULTS; i++) {
+        const struct experiment_result *result =
+            i < EXPERIMENT_RESULTS ? &experiment->results[i] : &experiment->now;
+        if (!result->owner)
+            continue;
+        if (any)
             textbuf_char(out, ',');
-        add_experiment(out, &experiment->results[i % EXPERIMENT_RESULTS]);
+        add_experiment(out, result);
+        any = true;
     }
-    if (experiment->now.cgroup_id && n > 0)
-        textbuf_char(out, ',');
-    if (experiment->now.cgroup_id)
-        add_experiment(out, &experiment->now);
     textbuf_char(out, ']');
 }
 

@@ -163,7 +163,7 @@ static void experiment_with(struct scene *scene, int suspect, unsigned counts[EX
         do {
             tick(scene);
             governor_look(scene->governor, &look);
-        } while (look.experiment->n_results == 0);
+        } while (!look.experiment->results[0].owner);
         const struct experiment_result *result = &look.experiment->results[0];
         counts[result->verdict]++;
         pairs += result->pairs;

@@ -192,17 +192,18 @@ TEST_WITH(experiments_are_shown, setup, teardown)
                                         .experiment = &experiment};
     governor_pages_state(scene->pages, &look, now());
     expect(scene, "/api/v1/state", 200, ",\"experiments\":[]}");
-    experiment_begin(&experiment, "jobs/a-0/a", 7, 0.5, 2, 1);
+    experiment_begin(&experiment, "jobs/a-0/a", 7, 0.5, 3, 2, 1);
     experiment_add(&experiment, 1, 1);
     experiment_add(&experiment, 1, 1);
     experiment_end(&experiment, EXPERIMENT_REFUTED, 2, 3000000000);
-    experiment_begin(&experiment, "jobs/b-0/b", 8, 0.75, 2, 1);
+    experiment_begin(&experiment, "jobs/b-0/b", 8, 0.75, 1, 2, 1);
     governor_pages_state(scene->pages, &look, now());
     expect(scene, "/api/v1/state", 200,
-           "\"experiments\":[{\"container\":\"jobs/a-0/a\",\"verdict\":\"refuted\",\"pairs\":2,"
+           "\"experiments\":[{\"container\":\"jobs/a-0/"
+           "a\",\"containers\":3,\"verdict\":\"refuted\",\"pairs\":2,"
            "\"effect_ratio\":0,\"error_ratio\":0,\"probability_before\":0.5,"
            "\"probability\":0.5,\"held_seconds\":0,\"ended_timestamp_seconds\":3},"
-           "{\"container\":\"jobs/b-0/b\",\"verdict\":\"running\",\"pairs\":0,"
+           "{\"container\":\"jobs/b-0/b\",\"containers\":1,\"verdict\":\"running\",\"pairs\":0,"
            "\"effect_ratio\":null,\"error_ratio\":null,\"probability_before\":0.75,"
            "\"probability\":0.75,\"held_seconds\":0,\"ended_timestamp_seconds\":null}]}");
 }

@@ -20,7 +20,8 @@ struct governed {
     int class;              /* in the configuration, or CLASS_NONE */
     bool exempt;            /* never restricted, whatever its class (exemptions.h) */
     const char *why_exempt; /* in words; NULL: it is not */
-    bool confirmed;         /* by an experiment of the last day (experiment.h) */
+    uint64_t owner;         /* view_owner(), where there may be experiments; else 0 */
+    bool confirmed;         /* its owner, by an experiment of the last day (experiment.h) */
     /* What may be turned down, and belongs to some policy; NULL otherwise. */
     struct holding *holdings[KNOB_COUNT];
     enum policy_kind threads; /* whose single threads are; POLICY_NONE: nobody's */
@@ -105,6 +106,8 @@ struct policy_ops {
     /* May be NULL: it never has one. Why it is not active although it has somebody to act for, in
      * words, "" without one. Valid until the next decide. */
     const char *(*obstacle)(const void *self);
+    /* May be NULL: it never does. Whether somebody has more for a while, to see what comes of it. */
+    bool (*tries)(const void *self);
     /* May be NULL: it counts nothing. Adds to 'counts'. */
     void (*count)(const void *self, struct policy_counts *counts);
     /* May be NULL: it gives none. Valid until the next decide. */
@@ -141,6 +144,8 @@ const struct policy_writers *policies_writers(const struct policies *policies);
 /* Those of the policy that calibrates. */
 size_t policies_calibrations(const struct policies *policies,
                              const struct policy_calibration **list);
+/* Whether any does. */
+bool policies_try(const struct policies *policies);
 bool policies_active(const struct policies *policies, enum policy_kind kind);
 /* A line for each obstacle that the last tick has found. */
 void policies_tell(struct policies *policies, const struct log *log);

@@ -87,6 +87,14 @@ size_t policies_calibrations(const struct policies *policies,
     return 0;
 }
 
+bool policies_try(const struct policies *policies)
+{
+    for (int i = 0; i < POLICY_KINDS; i++)
+        if (policies->of[i] && policy_table[i]->tries && policy_table[i]->tries(policies->of[i]))
+            return true;
+    return false;
+}
+
 bool policies_active(const struct policies *policies, enum policy_kind kind)
 {
     return policies->of[kind] && policy_table[kind]->active(policies->of[kind]);

@@ -361,6 +361,15 @@ static bool active(const void *self)
     return policy->any || policy->holding;
 }
 
+static bool tries(const void *self)
+{
+    const struct threshold_policy *policy = self;
+    bool any = false;
+    for (size_t i = 0; i < policy->n && policy->config->threshold.mode == CONTROL_SAFE; i++)
+        any |= policy->apps[i].on_trial;
+    return any;
+}
+
 const struct policy_ops threshold_policy = {
     .kind = POLICY_THRESHOLD,
     .enabled = enabled,
@@ -368,6 +377,7 @@ const struct policy_ops threshold_policy = {
     .inherit = inherit,
     .decide = decide,
     .active = active,
+    .tries = tries,
     .count = count,
     .calibrations = calibrations,
     .free = release,
