@@ -2,8 +2,8 @@
  * The decider's own probe, for experiments alone: the exporter's makes three bursts in its
  * interval, and knows nothing of slots.
  *
- * On machines with one NUMA node that has memory, from whatever CPU the decider runs on; bursts that are disturbed
- * do not count. Five bursts are 5 x 1,600 reads: a millisecond. One thread.
+ * On machines with one NUMA node that has memory, from whatever CPU the decider runs on; bursts
+ * that are disturbed do not count. Five bursts are 5 x 1,600 reads: a millisecond. One thread.
  */
 #ifndef IE_GOVERNOR_BURSTS_H
 #define IE_GOVERNOR_BURSTS_H

@@ -579,8 +579,8 @@ static void all_replicas_are_held(void **state)
     expect_results(scene, 1);
 }
 
-/* Its least is a third of what it uses, or the bursts of a held slot are mostly of the time in which
- * it runs. That it uses less afterwards is the holding's own doing. */
+/* Its least is a third of what it uses, or the bursts of a held slot are mostly of the time in
+ * which it runs. That it uses less afterwards is the holding's own doing. */
 static void three_times_its_least(void **state)
 {
     struct scene *scene = *state;

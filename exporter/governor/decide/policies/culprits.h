@@ -15,8 +15,8 @@
  *   are no culprits.
  * - latency: how much slower memory is for a container that is named, and that makes it so with a
  *   probability of 'sure' at least, where one is said, or whose owner was confirmed by an
- *   experiment. Who is always equally active is never named, so that the names of others acquit nobody: while none of the policy's own is
- *   named there is no answer.
+ *   experiment. Who is always equally active is never named, so that the names of others acquit
+ *   nobody: while none of the policy's own is named there is no answer.
  * - reads: of memory.
  *
  * The first two are what the exporter says of causes (ATTRIBUTION.md), as counters: these grow by

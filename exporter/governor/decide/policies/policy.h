@@ -106,7 +106,7 @@ struct policy_ops {
     /* May be NULL: it never has one. Why it is not active although it has somebody to act for, in
      * words, "" without one. Valid until the next decide. */
     const char *(*obstacle)(const void *self);
-    /* May be NULL: it never does. Whether somebody has more for a while, to see what comes of it. */
+    /* May be NULL: it never does. Whether somebody has more for a while, to see what that does. */
     bool (*tries)(const void *self);
     /* May be NULL: it counts nothing. Adds to 'counts'. */
     void (*count)(const void *self, struct policy_counts *counts);
