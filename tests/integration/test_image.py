@@ -366,8 +366,8 @@ class Container(unittest.TestCase):
             f"--events.file={self.directory / 'events.json'}", "--no-collector.probe",
             "--sampling.interval=200ms",
             f"--web.listen-address=unix:{self.directory}/run/interference_exporter/exporter.sock"))
-        self.launch(container, [], mounts, "/kubepods/governor",
-                    [*container["command"], *container["args"]])
+        args = [a.replace("$(POD_IP)", "127.0.0.2") for a in container["args"]]  # as the kubelet does
+        self.launch(container, [], mounts, "/kubepods/governor", [*container["command"], *args])
         self.governor_files = [a for a in container["args"] if a.startswith(("--config", "--path"))]
         self.port = 10067
 

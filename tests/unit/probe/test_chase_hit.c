@@ -12,6 +12,7 @@ struct world {
     struct fixture fixture;
     char *memory;
     int cpu;
+    cpu_set_t allowed;
 };
 
 static void cache(struct world *w, int index, int level, const char *type, const char *size)
@@ -31,7 +32,13 @@ static int setup(void **state)
     fixture_init(&w->fixture);
     w->memory = aligned_alloc(4096, BUFFER_BYTES);
     assert_non_null(w->memory);
+    /* Whoever moves is measured nowhere. */
     w->cpu = sched_getcpu();
+    assert_int_equal(sched_getaffinity(0, sizeof w->allowed, &w->allowed), 0);
+    cpu_set_t only;
+    CPU_ZERO(&only);
+    CPU_SET((size_t)w->cpu, &only);
+    assert_int_equal(sched_setaffinity(0, sizeof only, &only), 0);
     cache(w, 0, 1, "Data", "48K");
     cache(w, 1, 1, "Instruction", "32K");
     *state = w;
@@ -41,6 +48,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct world *w = *state;
+    assert_int_equal(sched_setaffinity(0, sizeof w->allowed, &w->allowed), 0);
     fixture_release(&w->fixture);
     free(w->memory);
     free(w);
