@@ -48,8 +48,7 @@ static const struct metric_desc histogram_desc = {
     .type = METRIC_HISTOGRAM,
     .labels = "initiator_numa_node, target_numa_node",
     .help = "Measured load-to-use latency of memory, one observation per tick with bursts: their "
-            "median. A tail to the "
-            "right: the memory of the target node is sometimes contended.",
+            "median. A tail to the right: it is contended at times.",
     .edges = latency_edges,
     .n_edges = sizeof latency_edges / sizeof *latency_edges};
 

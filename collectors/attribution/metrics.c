@@ -46,35 +46,25 @@ static const struct metric_desc descs[A_METRICS] = {
          .type = METRIC_COUNTER,
          .number = METRIC_DOUBLE,
          .labels = "container",
-         .help =
-             "How long the memory reads of other containers waited because of this one, added "
-             "up over all of them: what each victim's reads took above its own baseline (as "
-             "core_latency has both), shared out among the others by their memory traffic. "
-             "Only with --collector.attribution.traffic, where the CPU counts traffic and "
-             "latencies; there once the latency of a NUMA node has followed the traffic on it. "
-             "Victims without a baseline are left out. The sum over all containers is what the "
-             "victims wait more than usual, less the host's part where memory controllers tell "
-             "its traffic. High: reads that take turns add up, so 1 a second "
-             "is much for one victim and little for fifty. A latency's noise above the baseline "
-             "counts as well: compare with a time when nothing hurts."},
-    [A_EXCESS] =
-        {.name = "interference_memory_excess_latency_current_seconds",
-         .type = METRIC_GAUGE,
-         .number = METRIC_DOUBLE,
-         .labels = "numa_node, by",
-         .help =
-             "How much the latency of the node's memory is now above its calm one (the 10th "
-             "percentile of the last hour, without what those cause who are named; after two "
-             "hours it rises by 12 % an hour at most, and falls by 6 % while somebody is named), "
-             "by "
-             "cause: containers that are named, groups of "
-             "containers of which one is or several are, host (what is not monitored, or hardly "
-             "varies), "
-             "unknown. The four add up; where the causes explain more than the excess, all are "
-             "made smaller alike. Absent until what is calm is known: for the first 60 readings, "
-             "unless it was kept across a restart. High for unknown: a neighbour outside of this "
-             "machine, a "
-             "container that is always active, or not enough on and off yet to tell."},
+         .help = "How long the memory reads of other containers waited because of this one, "
+                 "added up over them: what each victim's reads took above its baseline, "
+                 "shared out by memory traffic. Only by traffic "
+                 "(--collector.attribution.traffic, or resctrl's groups), where the CPU "
+                 "counts latencies, once the latency of a NUMA node has followed it. High: "
+                 "waits add up, so 1 a second is much for one victim and little for fifty; "
+                 "noise above a baseline counts as well."},
+    [A_EXCESS] = {.name = "interference_memory_excess_latency_current_seconds",
+                  .type = METRIC_GAUGE,
+                  .number = METRIC_DOUBLE,
+                  .labels = "numa_node, by",
+                  .help =
+                      "How much the latency of the node's memory is now above its calm one (the "
+                      "10th percentile of the last hour, without what those cause who are named), "
+                      "by cause: containers that are named, groups of which one or several are, "
+                      "host (not monitored, or hardly varies), unknown. The four add up. Absent "
+                      "until what is calm is known: for 60 readings, unless a restart kept it. "
+                      "High for unknown: a neighbour outside of this machine, who is always "
+                      "active, or too few changes yet to tell."},
     [A_EXCESS_TOTAL] =
         {.name = "interference_memory_excess_latency_seconds",
          .type = METRIC_COUNTER,

@@ -8,18 +8,13 @@ static const struct metric_desc descs[LOST_METRICS] = {
          .type = METRIC_COUNTER,
          .number = METRIC_DOUBLE,
          .labels = "container, cause",
-         .help =
-             "Time that the container lost, by cause; each is there once it has cost something. "
-             "Windows of 5 s in which a cause does not reach its threshold (flags say which) cost "
-             "nothing. own_quota: what throttled periods explain of the time in which "
-             "some task waited for a CPU; cpu_neighbour: the rest of it, while others ran on its "
-             "CPUs (where BPF counts: the delays of its tasks, added up, so it may be above 1 a "
-             "second); itself: the rest, while its own tasks did; hypervisor: what was stolen "
-             "while it ran; own_memory_limit, memory_full: some task waited for free memory, "
-             "because of its "
-             "own limit or the node's; disk: for disks; memory_slow: its counted reads of memory "
-             "took longer than is normal (all of them, so it may be above 1 a second; only with "
-             "core_latency). A rate near 1: some task of it always waits for that."},
+         .help = "Time that the container lost, by cause, in windows of 5 s in which the "
+                 "cause reached its threshold: own_quota: waits for a CPU that throttled "
+                 "periods explain; cpu_neighbour: other ones, while others ran; itself: while"
+                 " its own tasks did; hypervisor: stolen while it ran; own_memory_limit, "
+                 "memory_full: waits for free memory, by its limit or the node's; disk: for "
+                 "disks; memory_slow: reads that took long. Delays and reads add up over "
+                 "tasks. A rate near 1: some task always waits for that."},
     [LOST_EXPOSED] =
         {.name = "interference_container_exposed_cpu_seconds",
          .type = METRIC_COUNTER,

@@ -10,3 +10,8 @@ if find exporter collectors tests deploy -name '*.[ch]' -exec grep -HnP '^.{101,
     echo "comments wider than 100 columns"
     exit 1
 fi
+# Who reads a diff or a terminal has no line of a page's length.
+if find . -path ./build -prune -o -name '*.md' -exec grep -HnoP '^.{600}(?=.)' {} + | cut -d: -f1,2 | grep .; then
+    echo "lines of more than 600 characters"
+    exit 1
+fi
