@@ -57,7 +57,8 @@ def governor_config():
                         {"name": "batch", "role": "best_effort",
                          "match": [{"namespace": "jobs", **anything}]}],
             "policies": {"threshold": {"classes": ["batch"], "mode": "paper", "factor": 1.1,
-                                       "window": "10ms", "culprit_share": 0}}}  # all are
+                                       "window": "10ms", "culprit_share": 0}},  # all are
+            "limits": {"quota_period_ms": 10}}
 
 
 class Plain(unittest.TestCase):
@@ -125,10 +126,10 @@ class Plain(unittest.TestCase):
         self.assertIn("switches between tasks of one cgroup are paid for", self.text("bpf.log"))
 
     def test_quotas_of_v2(self):
-        """Held by the kernel; in force after a kill, and put back with what it was at first."""
-        self.assertEqual(self.text("quota.held").split(), ["100000", "100000"])
+        """Held by the kernel, in a shorter period; in force after a kill, and put back with what it was at first."""
+        self.assertEqual(self.text("quota.held").split(), ["10000", "10000"])
         self.assertRegex(self.text("quota.throttled"), r"(?m)^nr_throttled [1-9]")
-        self.assertEqual(self.text("quota.killed").split(), ["100000", "100000"])
+        self.assertEqual(self.text("quota.killed").split(), ["10000", "10000"])
         self.assertIn("outcome=restored", self.text("quota.restore"))
         self.assertEqual(self.text("quota.restored").split(), ["max", "100000"])
 

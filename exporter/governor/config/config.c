@@ -219,7 +219,8 @@ static void refuse_what_does_nothing(struct config_reader *reader)
 
 static void read_limits(struct config_reader *reader, json_t *root)
 {
-    static const char *const keys[] = {"claims", "writes_per_second", "cuts_per_10m", NULL};
+    static const char *const keys[] = {"claims", "writes_per_second", "cuts_per_10m",
+                                       "quota_period_ms", NULL};
     struct guard_limits *limits = &reader->config->limits;
     json_t *object = json_object_get(root, "limits");
     unsigned claims = 64;
@@ -232,6 +233,8 @@ static void read_limits(struct config_reader *reader, json_t *root)
     config_read_count(reader, object, "limits", "cuts_per_10m", 1, GUARD_CUTS_MAX - 1,
                       &limits->cuts_per_10m);
     limits->claims = claims;
+    config_read_count(reader, object, "limits", "quota_period_ms", CONFIG_PERIOD_LEAST_MS, 1000,
+                      &reader->config->quota_period_ms);
 }
 
 /* ---- the whole ---- */

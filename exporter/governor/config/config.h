@@ -24,7 +24,8 @@ enum {
     CONFIG_MATCHES_MAX = 64, /* of one class */
     CONFIG_PATTERN_MAX = 256,
     CONFIG_NAME_MAX = 64,
-    CONFIG_DIRECTORY_MAX = 256
+    CONFIG_DIRECTORY_MAX = 256,
+    CONFIG_PERIOD_LEAST_MS = 10
 };
 
 enum class_role { CLASS_PROTECTED, CLASS_BEST_EFFORT };
@@ -123,6 +124,7 @@ struct config {
     /* Whose a knob of a class is: one policy's, or POLICY_NONE. */
     enum policy_kind owners[CONFIG_CLASSES_MAX][KNOB_COUNT];
     struct guard_limits limits;
+    unsigned quota_period_ms; /* of quotas that are set; 0: as found */
 };
 
 /* *out, to be freed, or -EINVAL with one line in error, -ENOMEM. */

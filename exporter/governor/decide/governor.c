@@ -281,6 +281,7 @@ int governor_reload(struct governor *governor, const struct config *config, char
     governor->policies = policies;
     governor->setup.config = config;
     governor->env.cpus = cpus_of(config);
+    governor->env.period_us = config->quota_period_ms * 1000ull;
     governor->liveness_config.stale_ns = config->stale_ns;
     governor->liveness_config.dead_ns = config->dead_ns;
     enforcer_set_limits(governor->enforcer, &config->limits);
@@ -454,7 +455,8 @@ int governor_new(const struct governor_setup *setup, uint64_t now_ns, struct gov
     governor->env = (struct actuator_env){.fs = setup->fs,
                                           .write = setup->write,
                                           .open = &governor->journal.open,
-                                          .cpus = cpus_of(setup->config)};
+                                          .cpus = cpus_of(setup->config),
+                                          .period_us = setup->config->quota_period_ms * 1000ull};
     governor->liveness_config =
         (struct liveness_config){.stale_ns = setup->config->stale_ns,
                                  .dead_ns = setup->config->dead_ns,

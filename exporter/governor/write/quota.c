@@ -52,13 +52,26 @@ int quota_check(const struct writer *writer, struct claim *claim, int directory)
     char now[CLAIM_TEXT_MAX];
     struct rules_quota found;
     int err = read_now(writer, directory, now, &found);
-    if (!err && strcmp(now, claim->original) != 0)
-        err = -ESTALE;
-    if (!err && claim->most > cores(&found) + 1e-6)
-        err = ORDER_REFUSED;
-    if (!err)
-        claim->period_us = found.period_us;
-    return err;
+    if (err)
+        return err;
+    claim->period_us = found.period_us;
+    if (strcmp(now, claim->original) != 0)
+        return -ESTALE;
+    return claim->most > cores(&found) + 1e-6 ? ORDER_REFUSED : 0;
+}
+
+bool quota_is_no_more(const struct writer *writer, const struct claim *claim, const char *text)
+{
+    struct rules_quota had, quota;
+    int version = writer->config.version;
+    if (!rules_quota(version, claim->original, &had) || !rules_quota(version, text, &quota))
+        return false;
+    if (version == 1)
+        had.period_us = quota.period_us = claim->period_us;
+    return !quota.unlimited && quota.burst_us <= had.burst_us && cores(&quota) <= cores(&had) &&
+           quota.period_us <= had.period_us &&
+           (quota.period_us == had.period_us || quota.period_us >= 10000) &&
+           (double)quota.us + 1 >= writer->config.bounds->least[KNOB_CPU] * (double)quota.period_us;
 }
 
 bool quota_is_held(const struct writer *writer, const struct claim *claim, int directory)

@@ -121,17 +121,12 @@ static int take_claim(struct writer *writer, const struct order *order)
 /* The claim's own limits may have moved since; what it had, and the least of all, have not. */
 static bool may_become(const struct writer *writer, const struct claim *claim, const char *to)
 {
-    struct rules_quota had, quota;
     double worth, worth_before;
     uint64_t bits, bits_before;
     cpu_set_t cpus;
-    int version = writer->config.version;
     const struct writer_bounds *bounds = writer->config.bounds;
     if (claim->knob == KNOB_CPU)
-        return rules_quota(version, claim->original, &had) && rules_quota(version, to, &quota) &&
-               !quota.unlimited && quota.period_us == had.period_us &&
-               quota.burst_us <= had.burst_us && (had.unlimited || quota.us <= had.us) &&
-               (double)quota.us + 1 >= bounds->least[KNOB_CPU] * (double)claim->period_us;
+        return quota_is_no_more(writer, claim, to);
     if (claim->knob == KNOB_AFFINITY) {
         if (!rules_cpus(to, &cpus))
             return false;
@@ -237,19 +232,12 @@ int writer_new(const struct writer_config *config, struct writer **out)
     writer->config = *config;
     writer->file = config->file;
     writer->file.open = &writer->open;
-    writer->open.claims = calloc(CLAIMS_MAX, sizeof *writer->open.claims);
-    if (!writer->open.claims) {
-        free(writer);
-        return -ENOMEM;
-    }
+    writer->open.claims = writer->claims;
     *out = writer;
     return 0;
 }
 
 void writer_free(struct writer *writer)
 {
-    if (!writer)
-        return;
-    free(writer->open.claims);
     free(writer);
 }

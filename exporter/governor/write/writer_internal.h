@@ -9,9 +9,10 @@
 struct writer {
     struct writer_config config;
     struct journal_file file;
-    struct journal_claims open; /* room for CLAIMS_MAX */
-    int groups;                 /* that it has made, and that are there */
-    size_t last_member;         /* the claim that the last task was of, modulo their number */
+    struct journal_claims open; /* of claims */
+    struct claim claims[CLAIMS_MAX];
+    int groups;         /* that it has made, and that are there */
+    size_t last_member; /* the claim that the last task was of, modulo their number */
 };
 
 /* What a file has, all that fits, or its first line. 0 or -errno; then "". */
@@ -27,6 +28,9 @@ int thread_check(const struct writer *writer, const struct claim *claim);
 /* ... whether what was set, or was before that, is there, and not what it had at first, ... */
 bool quota_is_held(const struct writer *writer, const struct claim *claim, int directory);
 bool thread_is_held(const struct writer *writer, const struct claim *claim);
+/* ... whether a text is a quota of no fewer cores than the least of all, and no more than at first,
+ * in the same period, or a shorter one of at least 10 ms, ... */
+bool quota_is_no_more(const struct writer *writer, const struct claim *claim, const char *text);
 /* ... and orders. */
 int quota_write(const struct writer *writer, struct claim *claim, const struct order *order);
 int groups_obey(struct writer *writer, const struct order *order);

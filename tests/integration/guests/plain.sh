@@ -162,7 +162,7 @@ foreign() {
 serve 100ms "" --source.replay.file=/governor.jsonl --web.listen-address=unix:/tmp/exporter/socket
 interference_governor "$@" --enforce --allow-replay >/tmp/governor.log 2>&1 &
 acts=$!
-held="100000 100000"
+held="10000 10000"
 for cgroup in batch "$pod/$reloaded" "$pod/$resized"; do
     await has "$cgroup" "$held" || cat /tmp/governor.log
 done

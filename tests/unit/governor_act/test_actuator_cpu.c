@@ -563,6 +563,26 @@ static void another_hierarchy_says_nothing_of_a_claim(void **state)
     expect_quota(scene, original(scene));
 }
 
+/* Of v1 the period is another file's, and stays. */
+static void a_quota_that_is_set_may_have_a_shorter_period(void **state)
+{
+    struct scene *scene = *state;
+    bool v2 = scene->rig.version == 2;
+    scene->rig.env.period_us = 10000;
+    assert_int_equal(claim(scene, 0.001), 0);
+    assert_float_equal(scene->claim.least, v2 ? 0.1 : 0.01, 1e-9);
+    assert_int_equal(set(scene, 1.5), 0);
+    expect_quota(scene, v2 ? "15000 10000" : "150000");
+    expect_state(scene, CLAIM_OURS);
+    scene->rig.env.period_us = 200000; /* never longer than the one that was found */
+    assert_int_equal(set(scene, 2), 0);
+    expect_quota(scene, v2 ? "200000 100000" : "200000");
+    scene->rig.env.period_us = 10000;
+    assert_int_equal(set(scene, 0.5), 0);
+    release(scene, RESTORED);
+    expect_quota(scene, original(scene));
+}
+
 #define BOTH(test)                                                                                 \
     cmocka_unit_test_setup_teardown(test, setup_v1, teardown),                                     \
         cmocka_unit_test_setup_teardown(test, setup_v2, teardown)
@@ -571,6 +591,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(down_and_back),
+        BOTH(a_quota_that_is_set_may_have_a_shorter_period),
         BOTH(what_it_may_have_at_most),
         BOTH(what_it_may_have_at_least),
         BOTH(a_burst_goes_down_and_back_with_its_quota),

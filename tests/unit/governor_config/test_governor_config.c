@@ -27,6 +27,7 @@ TEST(the_least_there_is)
     assert_int_equal(config->limits.claims, 64);
     assert_float_equal(config->limits.writes_per_second, 50, 0);
     assert_int_equal(config->limits.cuts_per_10m, 20);
+    assert_int_equal(config->quota_period_ms, 0);
     assert_false(config->threshold.enabled);
     assert_int_equal(config->threshold.calibrate, CALIBRATE_BASELINE);
     assert_false(config->threshold.experiment);
@@ -44,12 +45,14 @@ TEST(everything)
         "\"calibrate\":\"throttle\",\"window\":\"250ms\","
         "\"confirm\":[3,5],\"calm\":4,\"over_share\":0.02,\"hold\":\"5s\",\"futile\":\"60s\","
         "\"culprit_share\":0,\"sure\":0.8,\"experiment\":true}},"
-        "\"limits\":{\"claims\":8,\"writes_per_second\":5,\"cuts_per_10m\":3}}");
+        "\"limits\":{\"claims\":8,\"writes_per_second\":5,\"cuts_per_10m\":3,"
+        "\"quota_period_ms\":10}}");
     const struct threshold_config *threshold = &config->threshold;
     assert_true(config->enforce && threshold->enabled);
     assert_string_equal(config->exporter.socket, "/run/e.sock");
     assert_int_equal(config->exporter.user, 65534);
     assert_int_equal(config->dead_ns, 5000000000U);
+    assert_int_equal(config->quota_period_ms, 10);
     assert_int_equal(config->n_classes, 2);
     assert_float_equal(config->classes[1].base_cores, 1.5, 0);
     assert_float_equal(config->classes[1].step_cores, 0.25, 0);
@@ -307,6 +310,7 @@ TEST(what_is_wrong_is_refused)
         {WITH("\"limits\":{\"claims\":0}"), "limits.claims: must be"},
         {WITH("\"limits\":{\"claims\":2000}"), "limits.claims: must be"},
         {WITH("\"limits\":{\"cuts_per_10m\":64}"), "limits.cuts_per_10m: must be"},
+        {WITH("\"limits\":{\"quota_period_ms\":9}"), "limits.quota_period_ms: must be"},
         {CLASS("\"name\":\"a\",\"role\":\"protected\",\"match\":[{\"namespace\":\"*\",\"pod\":"
                "\"*\",\"container\":\"*\"}]"),
          "classes[0].match[0]: protects everybody"},

@@ -365,7 +365,10 @@ TEST_WITH(test_changes_beyond_the_limits, setup_v2, teardown)
                                         "400002 100000", /* above the original */
                                         "max 100000",
                                         "150000",
-                                        "150000 50000",
+                                        "150000 200000", /* a longer period, or one too short */
+                                        "15000 9999",
+                                        "40001 10000",
+                                        "9998 10000",
                                         "150000 100000 burst 7",
                                         "nan 100000",
                                         "1e5 100000",
@@ -384,6 +387,8 @@ TEST_WITH(test_changes_beyond_the_limits, setup_v2, teardown)
     assert_int_equal(intend(scene, 1, "300000 100000", "150000 100000"), ORDER_REFUSED);
     assert_int_equal(intend(scene, 2, "400000 100000", "150000 100000"), ORDER_REFUSED);
     expect_quota(scene, WORKER, "400000 100000");
+    assert_int_equal(intend(scene, 1, "400000 100000", "10000 10000"), 0);
+    assert_int_equal(intend(scene, 1, "400000 100000", "40000 10000"), 0);
 }
 
 TEST_WITH(test_writes_that_were_not_announced, setup_v2, teardown)

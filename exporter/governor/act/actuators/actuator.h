@@ -19,6 +19,7 @@ struct actuator_env {
     const struct fswrite *write;
     const struct journal_claims *open; /* all claims that are open */
     const cpu_set_t *cpus; /* that threads are kept on, where they are; NULL: nobody has said */
+    uint64_t period_us;    /* of quotas that are set, where the one found is longer; 0: that one */
 };
 
 enum claim_state {

@@ -1,7 +1,8 @@
 /*
- * CPU quotas and their bursts (quota.h). The period is never changed. A burst is lowered as far
- * as the quota takes it, for the kernel refuses a quota below it; what others make of it is theirs,
- * and only the quota says whether a claim is still ours.
+ * CPU quotas and their bursts (quota.h). The period is one with the quota in v2, and may be shorter
+ * while it is held; in v1, where it has a file of its own, it is never changed. A burst is lowered
+ * as far as the quota takes it, for the kernel refuses a quota below it; what others make of it is
+ * theirs, and only the quota says whether a claim is still ours.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -114,6 +115,13 @@ static int parse_quota(const struct cpu *cpu, int directory, const char *text, s
     return err ? err : quota_parse_v1(text, period, out);
 }
 
+/* Of a quota that is set in place of one with this period. */
+static uint64_t period_set(const struct cpu *cpu, uint64_t found_us)
+{
+    uint64_t period_us = cpu->version == 2 ? cpu->env->period_us : 0;
+    return period_us && period_us < found_us ? period_us : found_us;
+}
+
 /* v1 refuses a quota above the parent's; INFINITY where there is none. */
 static double parent_cores(const struct cpu *cpu, int directory)
 {
@@ -166,7 +174,7 @@ static int set_limits(const struct cpu *cpu, int directory, double floor, struct
     if (err)
         return err;
     double least = fmax(floor, request_cores(cpu, directory, claim->path));
-    least = fmax(least, QUOTA_LEAST_US / (double)quota.period_us);
+    least = fmax(least, QUOTA_LEAST_US / (double)period_set(cpu, quota.period_us));
     double most = fmin(quota_cores(quota), fmin((double)cpus, parent_cores(cpu, directory)));
     if (least >= most && !claim->id) /* what is held keeps the limits that it has */
         claim->most = most;
@@ -263,7 +271,7 @@ static int spell_cores(const struct cpu *cpu, int directory, const struct claim 
         err = parse_quota(cpu, directory, to.quota, &quota);
     if (err)
         return err;
-    quota_format(cpu->version, cores, quota.period_us, text);
+    quota_format(cpu->version, cores, period_set(cpu, quota.period_us), text);
     snprintf(to.quota, sizeof to.quota, "%.*s", (int)sizeof to.quota - 1, text);
     uint64_t quota_us = strtoull(text, NULL, 10); /* both versions begin with it */
     if (to.burst_us > quota_us)
