@@ -39,6 +39,9 @@ BASELINE = "interference_container_memory_read_latency_baseline_seconds"
 INTERVAL_S = 0.25
 BASE, STEP, MOST, FACTOR = 0.1, 0.1, 1.0, 1.5
 MIB = 256  # the hog's
+PAPER = {"mode": "paper", "factor": FACTOR, "window": "10ms",  # each tick
+         "culprit_share": 1}  # whoever reads now
+DEFAULT_FACTOR = 1.25
 CHASED_KIB = 128
 UNIT_NS = 10  # in which programs/memory_chase.c tells how long reads take
 TELL_RATE = 10000  # reads a second, so that a neighbour at work is no calm neighbour
@@ -166,7 +169,7 @@ class ClosedLoop(contextlib.ExitStack):
         path.write_text(json.dumps(told_events(CHASE, UNIT_NS)))
         return path
 
-    def govern(self):
+    def govern(self, threshold=PAPER, limits={"cuts_per_10m": 63}):  # noqa: B006: nobody changes it
         anything = {"pod": "*", "container": "*"}
         config = self.directory / "governor.json"
         config.write_text(json.dumps({
@@ -177,10 +180,7 @@ class ClosedLoop(contextlib.ExitStack):
                         {"name": "batch", "role": "best_effort",
                          "match": [{"namespace": "jobs", **anything}],
                          "cpu": {"base_cores": BASE, "step_cores": STEP}}],
-            "policies": {"threshold": {"classes": ["batch"], "mode": "paper", "factor": FACTOR,
-                                       "window": "10ms",  # each tick
-                                       "culprit_share": 1}},  # whoever reads now
-            "limits": {"cuts_per_10m": 63}}))
+            "policies": {"threshold": {"classes": ["batch"], **threshold}}, "limits": limits}))
         with (self.directory / "log").open("wb") as log:
             process = start([GOVERNOR, f"--config.file={config}", "--enforce",
                              f"--state-directory={self.state}",
@@ -326,3 +326,23 @@ def play(loop, rounds, ticks):
     results.others = ((busy_seconds() - busy - cpu_seconds(own) + ours)
                       / (time.monotonic() - began))
     return results
+
+
+def stay(loop, minutes):
+    """Who streams, and then who computes, begins and stays, under the policy's defaults, beside one that has
+    waited alone for a while: by minute what reads took, how many ticks of them took more than theta, and the
+    quota. Last, what the same neighbour does without a quota."""
+    loop.fill()
+    victim = loop.victim()
+    normal = loop.measured(victim)[1]
+    print(f"normal {normal:.1f} ns, theta {DEFAULT_FACTOR * normal:.1f} ns", flush=True)
+    time.sleep(20 * minutes)
+    neighbours = loop.neighbours()
+    loop.govern(threshold={}, limits={})
+    for name, n in ((GOVERNED, minutes), (COMPUTE, minutes // 3), (FREE, 2)):
+        for minute in range(n):
+            reads, quotas = zip(*loop.turn(victim, neighbours[name], int(60 / INTERVAL_S)))
+            above = statistics.mean(ns > DEFAULT_FACTOR * normal for ns in reads)
+            print(f"{name:22} minute {minute + 1:2}: {statistics.mean(reads):5.1f} ns, above theta in "
+                  f"{above:4.0%} of ticks, quota {statistics.mean(quotas):.2f}, normal "
+                  f"{loop.measured(victim)[1]:.1f} ns", flush=True)

@@ -6,6 +6,7 @@ Judged is by rank within rounds, never by nanoseconds. Where who streams does no
 others use the caches anyway, the test is skipped and says so.
 
     tests/integration/test_governor_live.py build/plain --table 30 8    # measures, judges nothing
+    tests/integration/test_governor_live.py build/plain --stay 15       # by the policy's defaults
 """
 import pathlib
 import sys
@@ -15,7 +16,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "attribution"))
 
 import harness  # noqa: E402
-from closed_loop import ClosedLoop, play  # noqa: E402
+from closed_loop import ClosedLoop, play, stay  # noqa: E402
 from neighbours import own_share_of_cpus  # noqa: E402
 
 ROUNDS, TICKS = 4, 8
@@ -52,15 +53,17 @@ class Live(unittest.TestCase):
         self.assertGreaterEqual(results.kept(), 0.5)
 
 
-def table(rounds, ticks):
+def measure(what, *numbers):
     own_share_of_cpus()
     with tempfile.TemporaryDirectory() as directory, ClosedLoop(directory) as loop:
-        print(play(loop, rounds, ticks))
+        print(what(loop, *numbers) or "")
 
 
 if __name__ == "__main__":
     harness.need_root()
     if "--table" in sys.argv:
-        table(*map(int, sys.argv[3:5]))
+        measure(play, *map(int, sys.argv[3:5]))
+    elif "--stay" in sys.argv:
+        measure(stay, int(sys.argv[3]))
     else:
         harness.main()
