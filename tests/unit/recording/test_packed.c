@@ -66,6 +66,35 @@ TEST(test_it_is_read_as_it_was_written_and_smaller)
     unlink(path);
 }
 
+/* More than a piece may have, before the first tick: what some thousand containers learned. */
+TEST(test_much_that_was_learned_is_written)
+{
+    enum { LINES = 160, HEX = 2 * RECORDING_LEARNED_PIECE };
+    char path[64], error[256], *hex = malloc(HEX + 1);
+    struct replay *replay;
+    struct tick tick;
+    size_t learned;
+    recording_temporary(path);
+    unlink(path);
+    strcat(path, ".gz");
+    struct recorder *recorder = recording_start(path);
+    memset(hex, 'a', HEX);
+    hex[HEX] = '\0';
+    for (int i = 0; i < LINES; i++)
+        recorder_line(recorder,
+                      &(struct recording_line){.kind = RECORDING_LEARNED, .learned = {.hex = hex}});
+    recording_tick(recorder, 1);
+    recorder_flush(recorder);
+    assert_int_equal(recorder_free(recorder), 0);
+    assert_int_equal(replay_open(path, &replay, error, sizeof error), 0);
+    replay_learned(replay, &learned);
+    assert_int_equal(learned, (size_t)LINES * RECORDING_LEARNED_PIECE);
+    assert_int_equal(replay_next(replay, &tick, error, sizeof error), 1);
+    replay_free(replay);
+    unlink(path);
+    free(hex);
+}
+
 /* Whoever wrote it was killed: what is there of it are whole ticks, ever more of them. */
 TEST(test_cut_off_anywhere_it_is_read_up_to_there)
 {

@@ -73,16 +73,6 @@ static int write_bytes(struct output *output, const char *bytes, size_t n)
     return 0;
 }
 
-int output_write(struct output *output, const char *bytes, size_t n)
-{
-    if (!output->pack)
-        return write_bytes(output, bytes, n);
-    if (output->text.len + n > PACKED_MAX_BYTES)
-        return -EMSGSIZE;
-    textbuf_add(&output->text, bytes, n);
-    return textbuf_finish(&output->text);
-}
-
 static int write_piece(struct output *output)
 {
     packed_add(&output->piece, output->pack, output->text.data, output->text.len);
@@ -94,6 +84,18 @@ static int write_piece(struct output *output)
     textbuf_trim(&output->text);
     output->marks = 0;
     return err;
+}
+
+int output_write(struct output *output, const char *bytes, size_t n)
+{
+    if (!output->pack)
+        return write_bytes(output, bytes, n);
+    /* What has no mark for long, such as what was learned, is never held whole. */
+    int err = output->text.len >= PIECE_BYTES ? write_piece(output) : 0;
+    if (err)
+        return err;
+    textbuf_add(&output->text, bytes, n);
+    return textbuf_finish(&output->text);
 }
 
 int output_mark(struct output *output)
