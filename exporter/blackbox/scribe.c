@@ -69,15 +69,15 @@ static void close_file(struct scribe *scribe)
     file->open = false;
     if (fstatat(scribe->directory, file->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
         file->bytes = (uint64_t)st.st_size;
-    if (err || !active)
+    if (err || !active) {
         fail(scribe, file->name, err ? strerror(-err) : "it has ended before its time");
-    if (file->bytes == 0) {
-        shelf_drop_last(&scribe->shelf);
-        return;
+    } else {
+        scribe->report.written++;
+        log_info(scribe->log, "blackbox", "%s is complete: %llu bytes", file->name,
+                 (unsigned long long)file->bytes);
     }
-    scribe->report.written++;
-    log_info(scribe->log, "blackbox", "%s is complete: %llu bytes", file->name,
-             (unsigned long long)file->bytes);
+    if (file->bytes == 0)
+        shelf_drop_last(&scribe->shelf);
     shelf_trim(&scribe->shelf);
 }
 

@@ -17,6 +17,7 @@ static const uint64_t second_ns = 1000000000;
 struct room {
     char path[64];
     int directory;
+    uint64_t max_bytes;
 };
 
 static int make_room(void **state)
@@ -25,6 +26,7 @@ static int make_room(void **state)
     snprintf(room->path, sizeof room->path, "/tmp/test_blackbox.XXXXXX");
     assert_non_null(mkdtemp(room->path));
     room->directory = open(room->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    room->max_bytes = 1 << 20;
     *state = room;
     return 0;
 }
@@ -147,7 +149,7 @@ struct box {
 static int box_fork(const struct room *room, struct blackbox **out, char *error, size_t size)
 {
     const struct blackbox_config config = {
-        .directory = room->path, .max_files = 9, .max_bytes = 1 << 20};
+        .directory = room->path, .max_files = 9, .max_bytes = room->max_bytes};
     int status, err = blackbox_fork(&config, out, &status, error, size);
     if (err > 0)
         _exit(status);
@@ -211,6 +213,24 @@ TEST_WITH(test_a_file_ends, make_room, leave_room)
         for (size_t k = i + 1; k < box.report.n_files; k++)
             unlinkat(room->directory, box.report.files[k].name, 0);
     }
+}
+
+/* What there is no room for is a failure, and nothing else. */
+TEST_WITH(test_a_file_that_ends_before_its_time, make_room, leave_room)
+{
+    struct room *room = *state;
+    struct box box;
+    room->max_bytes = 2000;
+    box_open(&box, room);
+    for (int i = 0; i < 3000 && box.report.failed == 0; i++) {
+        box_tick(&box, 1);
+        usleep(1000);
+    }
+    assert_int_equal(box.report.failed, 1);
+    assert_int_equal(box.report.written, 0);
+    assert_int_equal(box.report.n_files, 1);
+    assert_in_range(box.report.files[0].bytes, 1000, 2000);
+    box_close(&box);
 }
 
 /* Also where it is too much to be told. */
