@@ -367,9 +367,14 @@ const struct recorder_sink *blackbox_sink(struct blackbox *blackbox)
     return &blackbox->sink;
 }
 
+bool blackbox_is_told(const struct blackbox *blackbox)
+{
+    return blackbox->told == blackbox->learned_len;
+}
+
 bool blackbox_wants_learned(const struct blackbox *blackbox, uint64_t now_ns)
 {
-    return !blackbox->lost && blackbox->told == blackbox->learned_len &&
+    return !blackbox->lost && blackbox_is_told(blackbox) &&
            (blackbox->learned_ns == 0 || now_ns - blackbox->learned_ns >= learned_ns);
 }
 

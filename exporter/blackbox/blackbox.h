@@ -76,11 +76,12 @@ void blackbox_begin(struct blackbox *blackbox, const struct machine *machine, ui
 const struct recorder_sink *blackbox_sink(struct blackbox *blackbox);
 
 /* Between ticks: whether it is time to tell what collectors know, and that, as a block of bytes,
- * which is borrowed until it is time again. A large one is told in the course of some ticks; one
+ * which is borrowed until all of it is told. A large one is told in the course of some ticks; one
  * that finds no room, or has more than RECORDING_LEARNED_MAX bytes, is left out; an empty one only
  * says that it is not time yet. */
 bool blackbox_wants_learned(const struct blackbox *blackbox, uint64_t now_ns);
 void blackbox_learned(struct blackbox *blackbox, const uint8_t *bytes, size_t len, uint64_t now_ns);
+bool blackbox_is_told(const struct blackbox *blackbox);
 /* Whether a scribe has begun that knows nothing, to be asked before each tick: true once, and then
  * it is to be told what collectors know, each container, and each reading of the next tick. */
 bool blackbox_forgot(struct blackbox *blackbox);

@@ -169,7 +169,8 @@ static void save(struct kept *kept, const struct roster *roster, struct live *li
 void kept_tell(struct kept *kept, const struct roster *roster, struct live *live, uint64_t now_ns)
 {
     struct textbuf *room = &kept->room;
-    size_t len = 0;
+    size_t len = kept->told;
+    textbuf_clear(room);
     do { /* once more where it has become longer */
         if (textbuf_reserve(room, len))
             return;
@@ -177,6 +178,7 @@ void kept_tell(struct kept *kept, const struct roster *roster, struct live *live
                         now_ns);
     } while (len > room->cap && len <= RECORDING_LEARNED_MAX);
     len = len > room->cap ? 0 : len; /* longer than a file may have */
+    kept->told = len;
     if (len > 0)
         state_seal((uint8_t *)room->data, len);
     blackbox_learned(kept->blackbox, (const uint8_t *)room->data, len, now_ns);
@@ -184,6 +186,8 @@ void kept_tell(struct kept *kept, const struct roster *roster, struct live *live
 
 void kept_tick(struct kept *kept, const struct roster *roster, struct live *live, uint64_t now_ns)
 {
+    if (kept->blackbox && blackbox_is_told(kept->blackbox))
+        textbuf_release(&kept->room);
     if (kept->blackbox && blackbox_wants_learned(kept->blackbox, now_ns))
         kept_tell(kept, roster, live, now_ns);
     if (!kept->saver || now_ns < kept->due_ns || !state_saver_is_idle(kept->saver))

@@ -30,7 +30,8 @@ struct kept {
     char words[256];                /* what became of the file, or of the recording's, at start */
     struct blackbox *blackbox;      /* borrowed; NULL: there is none */
     struct state_identity replayed; /* of what a recording has */
-    struct textbuf room;            /* for it */
+    struct textbuf room;            /* for it, until all of it is told */
+    size_t told;                    /* bytes, the last time */
 };
 
 /* 'log' outlives it. Reads, or says why not: in the log and for the status page. 'replay': what is
@@ -39,8 +40,8 @@ void kept_init(struct kept *kept, const struct plan *plan, const struct machine 
                const struct replay *replay, const struct log *log, uint64_t now_ns);
 void kept_release(struct kept *kept);
 
-/* After a tick: writes, if it is time. Allocates only when more is to be written than ever before,
- * which is when containers came. */
+/* After a tick: writes, if it is time. For the file it allocates only when more is to be written
+ * than ever before, which is when containers came; for the black box each time. */
 void kept_tick(struct kept *kept, const struct roster *roster, struct live *live, uint64_t now_ns);
 /* To the black box, whether it is due or not. */
 void kept_tell(struct kept *kept, const struct roster *roster, struct live *live, uint64_t now_ns);

@@ -278,6 +278,7 @@ TEST_WITH(test_much_that_was_learned_is_told, make_room, leave_room)
     box_tick(&box, 0);
     const uint64_t now_ns = box.second * second_ns, later_ns = now_ns + 1000 * second_ns;
     blackbox_learned(box.blackbox, bytes, len, now_ns);
+    assert_false(blackbox_is_told(box.blackbox)); /* not to be given back */
     for (int i = 0; i < 800 && !blackbox_wants_learned(box.blackbox, later_ns); i++) {
         usleep(5000);
         box_tick(&box, 0);
