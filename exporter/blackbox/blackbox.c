@@ -328,15 +328,16 @@ static void tell_on(struct blackbox *blackbox)
     }
 }
 
-static void flush(void *context)
+static bool flush(void *context)
 {
     struct blackbox *blackbox = context;
     const uint64_t one = 1;
-    bool started = send_start(blackbox);
+    bool started = send_start(blackbox), sent;
     tell_on(blackbox);
     take_asked(blackbox);
     begin_message(blackbox);
-    if (started && send_tick(blackbox)) {
+    sent = started && send_tick(blackbox);
+    if (sent) {
         textbuf_clear(&blackbox->events);
         blackbox->opens = false;
     } else {
@@ -351,6 +352,7 @@ static void flush(void *context)
         lose(blackbox, "it does not keep up");
     }
     hear(blackbox);
+    return sent || blackbox->lost;
 }
 
 void blackbox_begin(struct blackbox *blackbox, const struct machine *machine, uint64_t interval_ns)

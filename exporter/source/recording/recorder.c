@@ -228,8 +228,9 @@ void recorder_tick(struct recorder *recorder, const struct tick *tick)
 
 void recorder_flush(struct recorder *recorder)
 {
-    if (recorder->sink && recorder->state == STATE_TICK)
-        recorder->sink->flush(recorder->sink->context);
+    if (recorder->sink && recorder->state == STATE_TICK &&
+        !recorder->sink->flush(recorder->sink->context))
+        recorder_repeat(recorder);
     if (recorder->state == STATE_TICK)
         recorder->state = STATE_BETWEEN;
     write_out(recorder);

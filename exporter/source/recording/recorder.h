@@ -23,7 +23,8 @@ struct recorder;
 /* Who else takes what is recorded, whether or not there is a file. */
 struct recorder_sink {
     void (*line)(void *context, const struct recording_line *line); /* borrowed for the call */
-    void (*flush)(void *context);                                   /* a tick is whole */
+    /* A tick is whole. False: it was not taken, and each reading is to have its lines again. */
+    bool (*flush)(void *context);
     void *context;
 };
 

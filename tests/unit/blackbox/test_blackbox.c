@@ -7,6 +7,7 @@
 #include "exporter/blackbox/chute.h"
 #include "exporter/blackbox/incidents.h"
 #include "exporter/blackbox/shelf.h"
+#include "exporter/source/recording/recorder_internal.h"
 #include "exporter/source/recording/replay.h"
 #include "tests/unit/support/unit.h"
 
@@ -300,6 +301,28 @@ TEST_WITH(test_much_that_was_learned_is_told, make_room, leave_room)
     assert_memory_equal(learned, bytes, len);
     replay_free(replay);
     free(bytes);
+}
+
+/* Then what did not change since is in none of the next ones, unless it is written again. */
+TEST_WITH(test_a_tick_that_finds_no_room_is_followed_by_a_whole_one, make_room, leave_room)
+{
+    const struct probe_reading probe = {.latency_ns = 88};
+    const struct tick large = {.number = 1002, .mono_ns = 1, .wall_ns = 1};
+    struct box box;
+    box_open(&box, *state);
+    box_tick(&box, 0);
+    recorder_tick(box.recorder, &large);
+    for (size_t i = 0; i < BLACKBOX_CHUTE_BYTES / sizeof probe; i++)
+        recorder_probe(box.recorder, &probe);
+    assert_int_equal(recorder_repeats(box.recorder), 0);
+    recorder_flush(box.recorder);
+    assert_int_equal(recorder_repeats(box.recorder), 1);
+    recorder_tick(box.recorder, &large);
+    recorder_flush(box.recorder);
+    assert_int_equal(recorder_repeats(box.recorder), 1);
+    blackbox_read(box.blackbox, &box.report, &box.dropped, &box.active);
+    assert_int_equal(box.dropped, 1);
+    box_close(&box);
 }
 
 /* ---- beginnings ---- */

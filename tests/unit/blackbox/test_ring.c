@@ -186,10 +186,11 @@ static void see(void *context, const struct recording_line *line)
     }
 }
 
-static void see_flush(void *context)
+static bool see_flush(void *context)
 {
     struct world *world = context;
     world->out_ticks++;
+    return true;
 }
 
 struct outlet {
