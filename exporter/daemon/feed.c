@@ -259,7 +259,10 @@ void feed_record_all(struct recorder *recorder, struct container_table *table, u
 {
     size_t cursor = 0;
     const struct container *container;
-    while ((container = container_table_next(table, &cursor)))
-        if (container->state == CONTAINER_LIVE)
+    while ((container = container_table_next(table, &cursor))) {
+        if (container->state != CONTAINER_LINGERING)
             record(recorder, container, now_ns);
+        if (container->state == CONTAINER_ENDED) /* its last readings are still to come */
+            recorder_gone(recorder, container->key);
+    }
 }

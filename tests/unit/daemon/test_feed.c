@@ -1,8 +1,11 @@
 /* Containers of a recording under other names: what is one workload stays one, and whose it is what
  * was learned before. */
+#include <unistd.h>
+
 #include "exporter/base/log.h"
 #include "exporter/containers/workload.h"
 #include "exporter/daemon/feed.h"
+#include "tests/unit/support/recordings.h"
 #include "tests/unit/support/unit.h"
 
 enum { MOST = 5 };
@@ -64,6 +67,45 @@ TEST(who_is_who_under_other_names)
     assert_string_not_equal(keys[0], keys[2]);
     assert_string_equal(keys[2], keys[3]);
     assert_null(feed_learned_key(feed, "numa_node 0 ledger")); /* nobody's */
+    container_table_free(table);
+    feed_free(feed);
+}
+
+/* One that ended since the tick before is read once more: whoever is told all now knows whose that
+ * is. */
+TEST(everybody_who_is_still_read)
+{
+    static const struct log silent = {.fd = -1};
+    const struct container_limits limits = {.max = MOST};
+    char error[128], path[64];
+    struct container_diff diff;
+    struct container_table *table;
+    struct feed *feed;
+    struct tick tick;
+    assert_int_equal(feed_new(&feed), 0);
+    assert_int_equal(container_table_new(&limits, &silent, &table, error, sizeof error), 0);
+    for (int i = 0; i < 2; i++) {
+        struct replay_container_event event = {.container = recorded[i]};
+        assert_int_equal(feed_events(feed, &event, 1, table, 1), 0);
+    }
+    struct replay_container_event end = {.gone = true, .container = recorded[1]};
+    assert_int_equal(feed_events(feed, &end, 1, table, 2), 0);
+    container_table_take_diff(table, &diff);
+    recording_temporary(path);
+    struct recorder *recorder = recording_start(path);
+    feed_record_all(recorder, table, 3);
+    recording_tick(recorder, 1);
+    for (int i = 0; i < 2; i++)
+        recorder_line(recorder, &(struct recording_line){
+                                    .kind = RECORDING_READ,
+                                    .read = {.key = recorded[i].key, .cpu = -1, .present = 1}});
+    recorder_flush(recorder);
+    assert_int_equal(recorder_free(recorder), 0);
+    struct replay *replay = recording_open(path);
+    assert_true(recording_next(replay, &tick));
+    assert_false(recording_next(replay, &tick));
+    replay_free(replay);
+    unlink(path);
     container_table_free(table);
     feed_free(feed);
 }
