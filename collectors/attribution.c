@@ -404,7 +404,7 @@ static void close_ended(struct attribution *self)
 {
     for (size_t i = 0; i < self->lanes.n; i++) {
         struct attribution_lane *lane = lanes_at(&self->lanes, i);
-        if (!lane || !lane->ending || !attribution_lane_is_open(lane))
+        if (!lane || !lane->ending || (!attribution_lane_is_open(lane) && !lane->moved.handle))
             continue;
         attribution_lane_close(&self->in, lane);
         moved_close(&self->moved, lane);

@@ -229,6 +229,25 @@ TEST_WITH(groups_come_and_go, interference_setup_with_groups, rig_teardown)
     assert_true(rig_value(rig, READINGS, "") >= 1);
 }
 
+/* Also of one whose CPU time is not read any more. */
+TEST_WITH(a_group_is_closed_when_its_container_ends, interference_setup_with_groups, rig_teardown)
+{
+    struct rig *rig = *state;
+    interference_container(rig, "b");
+    struct container *container = interference_container(rig, "a");
+    struct fake_group *clock = fake_group(&rig->fake, "a", GROUP_ACTIVITY),
+                      *lines = group_of(rig, "a", GROUP_BANDWIDTH);
+    tick(rig, 100);
+    assert_true(lines->open);
+    clock->read_error = -EMFILE;
+    tick(rig, 100);
+    assert_false(clock->open);
+    assert_true(lines->open);
+    rig_end(rig, container);
+    tick(rig, 100);
+    assert_false(lines->open);
+}
+
 static const struct state_identity here = {.boot_id = "boot"};
 
 static struct state *saved(struct rig *rig)
