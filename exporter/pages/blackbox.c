@@ -8,7 +8,7 @@ static void add_time(struct textbuf *out, const char *name, uint64_t wall_ns)
     textbuf_printf(out, ",\"%s\":%.3f", name, (double)(wall_ns / 1000000) / 1e3);
 }
 
-static void add_file(struct textbuf *out, const struct shelf_file *file)
+static void add_file(struct textbuf *out, const struct shelf_file *file, bool active)
 {
     textbuf_str(out, "{\"name\":");
     textbuf_quoted(out, file->name);
@@ -18,7 +18,8 @@ static void add_file(struct textbuf *out, const struct shelf_file *file)
     add_time(out, "last_timestamp_seconds", file->ended_wall_ns);
     textbuf_str(out, ",\"bytes\":");
     textbuf_u64(out, file->bytes);
-    textbuf_str(out, file->open ? ",\"complete\":false}" : ",\"complete\":true}");
+    textbuf_str(out, ",\"being_written\":");
+    textbuf_str(out, file->open && active ? "true}" : "false}");
 }
 
 static void add_count(struct textbuf *out, const char *name, uint64_t value)
@@ -50,7 +51,7 @@ static void answer_list(struct blackbox *blackbox, struct http_response *respons
         textbuf_str(&out, "null");
     textbuf_str(&out, ",\"files\":[");
     for (size_t i = report.n_files; i > 0; i--) { /* the newest first */
-        add_file(&out, &report.files[i - 1]);
+        add_file(&out, &report.files[i - 1], active);
         if (i > 1)
             textbuf_char(&out, ',');
     }

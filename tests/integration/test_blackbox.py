@@ -222,6 +222,9 @@ class BlackBox(unittest.TestCase):
                        "ticks of it")
             newest = exporter.scrape().select("interference_exporter_blackbox_newest_file_info")
             self.assertEqual([dict(labels)["file"] for labels in newest], [str(second)])
+            listed = exporter.json("/api/v1/blackbox")["files"]
+            self.assertEqual([(file["name"], file["being_written"]) for file in listed],
+                             [(second.name, True), (path.name, False)])
         self.whole(second)
         text = text_of(second)
         self.assertIn('{"learned":"', text)
@@ -305,6 +308,7 @@ class BlackBox(unittest.TestCase):
             self.assertTrue(harness.is_gone(scribe))
             _, _, body = exporter.get("/api/v1/blackbox", alice)
             self.assertEqual(json.loads(body)["held_seconds"], 0)
+            self.assertFalse(any(file["being_written"] for file in json.loads(body)["files"]))
 
     def test_a_file_begins_with_what_was_known(self):
         """Of forty minutes the last fifteen: each number that is shown is the one of the whole."""
