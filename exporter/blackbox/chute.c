@@ -82,13 +82,16 @@ bool chute_put(struct chute *chute, const struct textbuf *const *parts, size_t n
 int chute_take(struct chute *chute, struct textbuf *out)
 {
     uint64_t put = atomic_load_explicit(&chute->shared->put, memory_order_acquire);
-    uint64_t at = atomic_load_explicit(&chute->shared->taken, memory_order_relaxed), len;
+    uint64_t at = atomic_load_explicit(&chute->shared->taken, memory_order_relaxed);
+    uint64_t len = UINT64_MAX;
     int err = 1;
     if (at == put)
         return 0;
     textbuf_clear(out);
-    copy_out(chute, at, (char *)&len, sizeof len);
-    at += sizeof len;
+    if (put - at >= sizeof len && put - at <= chute->size) {
+        copy_out(chute, at, (char *)&len, sizeof len);
+        at += sizeof len;
+    }
     if (len > put - at) {
         at = put;
         err = -EBADMSG;

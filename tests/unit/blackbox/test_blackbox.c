@@ -415,27 +415,51 @@ TEST(test_what_is_put_in_comes_out_or_is_refused)
     chute_free(chute);
 }
 
-/* The end that takes may be in the hands of another: all that both have, says anything. */
-TEST(test_what_the_other_writes_reaches_nothing_else)
+/* What both have. */
+static volatile uint64_t *shared_of_chute(void)
 {
-    struct chute *chute = chute_new(1000);
-    struct textbuf out = TEXTBUF_INIT;
-    const struct textbuf *const parts[] = {&out};
     FILE *maps = fopen("/proc/self/maps", "re");
     char line[512];
-    unsigned found = 0;
+    uintptr_t found = 0;
     assert_non_null(maps);
     while (fgets(line, sizeof line, maps)) {
         char *end;
         uintptr_t at = strtoul(line, &end, 16);
         if (!strstr(line, " rw-s "))
             continue;
-        found++;
-        for (uint64_t i = 0; i < 8; i++)
-            ((volatile uint64_t *)at)[i] = (UINT64_C(1) << 44) - (i << 33);
+        assert_int_equal(found, 0);
+        found = at;
     }
     fclose(maps);
-    assert_int_equal(found, 1);
+    return (volatile uint64_t *)found;
+}
+
+/* Either end may be in the hands of another: all that both have, says anything. */
+TEST(test_what_the_other_writes_reaches_nothing_else)
+{
+    static const struct {
+        uint64_t put, taken, len;
+    } said[] = {
+        {1008, 0, 992},                   /* more than there is room for */
+        {1007, 1000, 0},                  /* less than a length has */
+        {UINT64_C(1) << 44, 0, 1u << 20}, /* far more */
+        {0, 1000, 0},                     /* what was taken was never put in */
+        {900, 0, 893},
+    };
+    struct chute *chute = chute_new(1000);
+    struct textbuf out = TEXTBUF_INIT;
+    const struct textbuf *const parts[] = {&out};
+    volatile uint64_t *shared = shared_of_chute();
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        shared[0] = said[i].put;
+        shared[1] = said[i].taken;
+        shared[2 + said[i].taken % 1000 / 8] = said[i].len;
+        assert_int_equal(chute_take(chute, &out), -EBADMSG);
+        assert_int_equal(shared[1], said[i].put);
+        assert_int_equal(chute_take(chute, &out), 0);
+    }
+    for (uint64_t i = 0; i < 8; i++)
+        shared[i] = (UINT64_C(1) << 44) - (i << 33);
     textbuf_str(&out, "a tick");
     assert_false(chute_put(chute, parts, 1));
     textbuf_release(&out);
