@@ -281,8 +281,7 @@ static bool is_whole(const struct blackbox *blackbox)
 /* The tick's own line goes first, what came and went second. */
 static bool send_tick(struct blackbox *blackbox)
 {
-    struct unpack in = {.at = (const uint8_t *)blackbox->lines.data,
-                        .end = (const uint8_t *)blackbox->lines.data + blackbox->lines.len};
+    struct unpack in = unpack_begin(&blackbox->lines);
     struct recording_line tick;
     if (!is_whole(blackbox) || !unpack_line(&in, &tick))
         return false;

@@ -151,7 +151,7 @@ static void walk_container(const struct walk *walk, struct recording_container *
 
 static void walk_sample(const struct walk *walk, struct recording_sample *sample)
 {
-    walk_text(walk, &sample->key);
+    walk_key(walk, &sample->key);
     walk_bytes(walk, &sample->sample, sizeof sample->sample);
     walk_u64(walk, &sample->period);
     sample->timed = true;
@@ -192,12 +192,60 @@ static bool walk_line(const struct walk *walk, struct recording_line *line)
         break;
     case RECORDING_MARK:
         walk_text(walk, &line->mark.why);
-        walk_text(walk, &line->mark.key);
+        walk_key(walk, &line->mark.key);
         break;
     default:
         return false;
     }
     return true;
+}
+
+static bool ends(const char *text, size_t size)
+{
+    return memchr(text, '\0', size) != NULL;
+}
+
+static bool is_truth_value(const bool *value)
+{
+    uint8_t byte;
+    memcpy(&byte, value, 1);
+    return byte <= 1;
+}
+
+/* A mark's is part of a file's name. */
+static bool is_word(const char *text)
+{
+    size_t len = strlen(text);
+    return len > 0 && len <= RECORDING_MAX_KEY &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyz_") == len;
+}
+
+/* Whether what was read as it lay in memory can have been a line: who sent it may be in the hands
+ * of another. */
+static bool is_possible(const struct recording_line *line)
+{
+    const struct machine *machine = &line->header.machine;
+    const struct access_sample *sample = &line->sample.sample;
+    switch (line->kind) {
+    case RECORDING_HEADER:
+        return ends(machine->microarchitecture, sizeof machine->microarchitecture) &&
+               is_truth_value(&machine->own_events) && is_truth_value(&machine->guest);
+    case RECORDING_UNIT:
+        return ends(line->unit.key, sizeof line->unit.key) &&
+               ends(line->unit.kind, sizeof line->unit.kind);
+    case RECORDING_THREAD:
+        return ends(line->thread.key, sizeof line->thread.key) &&
+               ends(line->thread.kind, sizeof line->thread.kind);
+    case RECORDING_SAMPLE:
+        return sample->access < ACCESS_KINDS && sample->medium < MEDIA &&
+               sample->size < ACCESS_SIZES;
+    case RECORDING_LOST:
+        return line->lost.access < ACCESS_KINDS;
+    case RECORDING_MARK:
+        return is_word(line->mark.why);
+    default:
+        return true;
+    }
 }
 
 void pack_line(struct textbuf *out, const struct recording_line *line)
@@ -225,7 +273,7 @@ bool unpack_line(struct unpack *in, struct recording_line *out)
         return false;
     if (out->kind == RECORDING_READ)
         unpack_reading(in, out);
-    else if (!walk_line(&walk, out))
+    else if (!walk_line(&walk, out) || in->failed || !is_possible(out))
         in->failed = true;
     return !in->failed;
 }

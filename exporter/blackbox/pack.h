@@ -18,6 +18,12 @@ struct unpack {
     bool failed;
 };
 
+static inline struct unpack unpack_begin(const struct textbuf *bytes)
+{
+    const uint8_t *at = (const uint8_t *)(bytes->len > 0 ? bytes->data : "");
+    return (struct unpack){.at = at, .end = at + bytes->len};
+}
+
 void pack_u64(struct textbuf *out, uint64_t value);
 void pack_text(struct textbuf *out, const char *text);
 uint64_t unpack_u64(struct unpack *in);

@@ -53,7 +53,7 @@ static uint64_t hash_of(const char *key, unsigned more)
 
 static uint64_t hash_of_row(const char *key, enum group group, int cpu)
 {
-    return hash_of(key, (unsigned)(cpu + 2) * GROUP_COUNT + group);
+    return hash_of(key, ((unsigned)cpu + 2) * GROUP_COUNT + group);
 }
 
 static size_t row_bytes(enum group group)
@@ -492,21 +492,26 @@ void ring_flush(struct ring *ring)
 void ring_learn(struct ring *ring, const uint8_t *bytes, size_t len, uint64_t at, uint64_t whole)
 {
     struct ring_learned *learned = &ring->learned;
+    if (whole > RECORDING_LEARNED_MAX || len > RECORDING_LEARNED_PIECE) {
+        forget_learned(ring);
+        return;
+    }
     if (at == 0) {
         forget_learned(ring);
         learned->whole = whole;
     }
     struct textbuf packed = deflated(ring, bytes, len);
-    pack_u64(&learned->packed, len);
-    pack_u64(&learned->packed, packed.len);
-    textbuf_add(&learned->packed, packed.data, packed.len);
-    if (at != learned->len || whole != learned->whole || len > whole - at || packed.len == 0 ||
-        learned->packed.error) {
-        forget_learned(ring);
-    } else {
+    bool follows = at == learned->len && whole == learned->whole && len <= whole - at;
+    if (follows && packed.len > 0) {
+        pack_u64(&learned->packed, len);
+        pack_u64(&learned->packed, packed.len);
+        textbuf_add(&learned->packed, packed.data, packed.len);
         learned->len += len;
-        settle_learned(ring);
     }
+    if (!follows || packed.len == 0 || learned->packed.error)
+        forget_learned(ring);
+    else
+        settle_learned(ring);
     textbuf_release(&packed);
 }
 

@@ -361,8 +361,7 @@ int ring_player_new(struct ring *ring, struct recorder *recorder, struct ring_pl
     player->ring = ring;
     player->recorder = recorder;
     player->before_mono_ns = ring->oldest->before_mono_ns;
-    struct unpack in = {.at = (const uint8_t *)ring->start.data,
-                        .end = (const uint8_t *)ring->start.data + ring->start.len};
+    struct unpack in = unpack_begin(&ring->start);
     struct recording_line line;
     while (in.at < in.end && unpack_line(&in, &line))
         recorder_line(recorder, &line);

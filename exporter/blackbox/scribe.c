@@ -148,8 +148,7 @@ static void begin_ring(struct scribe *scribe)
 
 static void take_message(struct scribe *scribe)
 {
-    struct unpack in = {.at = (const uint8_t *)scribe->message.data,
-                        .end = (const uint8_t *)scribe->message.data + scribe->message.len};
+    struct unpack in = unpack_begin(&scribe->message);
     struct recording_line line;
     bool tick = *in.at == SCRIBE_TICK, going_on = false, opens = false;
     if (*in.at == SCRIBE_START)

@@ -399,3 +399,46 @@ TEST(test_every_kind_of_line_is_packed_and_read)
         textbuf_release(&again);
     }
 }
+
+/* Who sends it may be in the hands of another: none of these can have been a line. */
+TEST(test_what_is_no_line_is_refused)
+{
+    struct recording_line lines[] = {
+        {.kind = RECORDING_HEADER},
+        {.kind = RECORDING_UNIT},
+        {.kind = RECORDING_THREAD},
+        {.kind = RECORDING_SAMPLE, .sample = {.key = "c1", .sample = {.access = ACCESS_KINDS}}},
+        {.kind = RECORDING_SAMPLE, .sample = {.key = "c1", .sample = {.medium = MEDIA}}},
+        {.kind = RECORDING_SAMPLE, .sample = {.key = "c1", .sample = {.size = ACCESS_SIZES}}},
+        {.kind = RECORDING_LOST, .lost = {.access = ACCESS_KINDS}},
+        {.kind = RECORDING_MARK, .mark = {"../x", ""}},
+        {.kind = RECORDING_MARK, .mark = {"", ""}},
+        {.kind = RECORDING_MARK, .mark = {"waits", "a key that is longer than any of them"}},
+    };
+    memset(&lines[0].header.machine.guest, 2, 1);
+    memset(lines[1].unit.key, 'k', sizeof lines[1].unit.key);
+    memset(lines[2].thread.kind, 'k', sizeof lines[2].thread.kind);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct textbuf bytes = TEXTBUF_INIT;
+        struct recording_line out;
+        pack_line(&bytes, &lines[i]);
+        struct unpack in = {(uint8_t *)bytes.data, (uint8_t *)bytes.data + bytes.len, false};
+        assert_false(unpack_line(&in, &out));
+        textbuf_release(&bytes);
+    }
+}
+
+TEST(test_more_than_can_be_learned_is_not_kept)
+{
+    static const uint8_t bytes[64];
+    struct ring_figures before, after;
+    struct world *world = world_new(900 * second_ns, 64 << 20);
+    ring_figures(world->ring, &before);
+    ring_learn(world->ring, bytes, sizeof bytes, 0, RECORDING_LEARNED_MAX + 1);
+    ring_figures(world->ring, &after);
+    assert_int_equal(after.bytes, before.bytes);
+    ring_learn(world->ring, bytes, sizeof bytes, 0, RECORDING_LEARNED_MAX);
+    ring_figures(world->ring, &after);
+    assert_true(after.bytes > before.bytes);
+    world_free(world);
+}
