@@ -169,9 +169,10 @@ static int take_reading(struct ring_player *player, struct unpack *in)
     }
     if (in->failed)
         return -EBADMSG;
-    if (anew || read->enabled_ns < row->enabled_ns) { /* opened anew: what counts is all of it */
-        row->enabled_ns = row->running_ns = 0;
-        memset(row->values, 0, sizeof row->values);
+    if (anew || read->enabled_ns < row->enabled_ns) { /* opened anew: it begins again here */
+        row->enabled_ns = read->enabled_ns;
+        row->running_ns = read->running_ns;
+        memcpy(row->values, read->values, sizeof row->values);
     }
     give_row(player, row);
     return 0;

@@ -328,6 +328,58 @@ TEST(test_who_begins_in_the_middle_counts_from_there)
     world_free(world);
 }
 
+static void see_values(void *context, const struct recording_line *line)
+{
+    uint64_t **out = context;
+    struct recording_read read;
+    if (!reading_of_line(line, &read))
+        return;
+    memcpy(*out, read.values, 2 * sizeof **out);
+    *out += 2;
+}
+
+static bool see_nothing(void *context)
+{
+    (void)context;
+    return true;
+}
+
+/* A total that falls below where the recording begins is a fall of the whole reading, as it was
+ * live, and no count of it jumps. */
+TEST(test_what_is_counted_anew_begins_again)
+{
+    static const uint64_t in[][2] = {{1000, 5000}, {1010, 5010}, {3, 5020}, {13, 5030}};
+    static const uint64_t expected[][2] = {{0, 0}, {10, 10}, {0, 0}, {10, 10}};
+    enum { TICKS = sizeof in / sizeof *in };
+    static const struct machine machine;
+    uint64_t out[TICKS][2], *end = out[0];
+    const struct recorder_sink sink = {see_values, see_nothing, &end};
+    struct world *world = world_new(900 * second_ns, 64 << 20);
+    struct recorder *recorder;
+    struct ring_player *player;
+    ring_resume(world->ring);
+    for (uint64_t i = 0; i < TICKS; i++) {
+        struct recording_line line = {.kind = RECORDING_TICK,
+                                      .tick = {i + 1, (i + 1) * second_ns, 1}};
+        struct recording_read read = {.key = "c1", .group = GROUP_CORE, .present = 3};
+        read.enabled_ns = read.running_ns = (i + 1) * second_ns;
+        memcpy(read.values, in[i], sizeof in[i]);
+        ring_take(world->ring, &line);
+        line_of_reading(&read, &line);
+        ring_take(world->ring, &line);
+        ring_flush(world->ring);
+    }
+    assert_int_equal(recorder_new(NULL, &machine, second_ns, NULL, &recorder), 0);
+    recorder_tee(recorder, &sink);
+    assert_int_equal(ring_player_new(world->ring, recorder, &player), 0);
+    assert_int_equal(ring_player_run(player), 0);
+    assert_ptr_equal(end, out[TICKS]);
+    assert_memory_equal(out, expected, sizeof out);
+    ring_player_free(player);
+    assert_int_equal(recorder_free(recorder), 0);
+    world_free(world);
+}
+
 TEST(test_who_is_gone_is_forgotten)
 {
     struct world *world = world_new(120 * second_ns, 64 << 20);
