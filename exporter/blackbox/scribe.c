@@ -88,6 +88,10 @@ static void open_file(struct scribe *scribe)
     if (!header)
         return;
     struct shelf_file *file = shelf_add(&scribe->shelf, scribe->why, scribe->wall_ns);
+    if (!file) {
+        fail(scribe, "the oldest file cannot be removed", strerror(errno));
+        return;
+    }
     snprintf(path, sizeof path, "%s/%s", scribe->config.blackbox->directory, file->name);
     int err = recorder_new(path, &header->header.machine, header->header.interval_ns, scribe->log,
                            &scribe->recorder);

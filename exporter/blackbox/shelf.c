@@ -43,11 +43,14 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct shelf_file *)a)->name, ((const struct shelf_file *)b)->name);
 }
 
-static void remove_first(struct shelf *shelf)
+/* False, with errno: it is there still. */
+static bool remove_first(struct shelf *shelf)
 {
-    unlinkat(shelf->directory, shelf->files[0].name, 0);
+    if (unlinkat(shelf->directory, shelf->files[0].name, 0) != 0 && errno != ENOENT)
+        return false;
     shelf->removed++;
     memmove(&shelf->files[0], &shelf->files[1], --shelf->n * sizeof *shelf->files);
+    return true;
 }
 
 /* In order, whatever the order of the directory: of too many the newest stay. */
@@ -58,8 +61,8 @@ static void insert(struct shelf *shelf, const struct shelf_file *file)
         shelf->removed++;
         return;
     }
-    if (shelf->n == shelf->max_files)
-        remove_first(shelf);
+    if (shelf->n == shelf->max_files && !remove_first(shelf))
+        return;
     shelf->files[shelf->n++] = *file;
     qsort(shelf->files, shelf->n, sizeof *shelf->files, by_name);
 }
@@ -95,8 +98,10 @@ void shelf_trim(struct shelf *shelf)
     for (size_t i = 0; i < shelf->n; i++)
         bytes += shelf->files[i].bytes;
     while (shelf->n > 1 && bytes > shelf->max_bytes) {
-        bytes -= shelf->files[0].bytes;
-        remove_first(shelf);
+        uint64_t first = shelf->files[0].bytes;
+        if (!remove_first(shelf))
+            return;
+        bytes -= first;
     }
 }
 
@@ -133,7 +138,8 @@ struct shelf_file *shelf_add(struct shelf *shelf, const char *why, uint64_t wall
     } while (is_taken(shelf, file.name));
     shelf_forget_missing(shelf);
     while (shelf->n > 0 && shelf->n >= shelf->max_files)
-        remove_first(shelf);
+        if (!remove_first(shelf))
+            return NULL;
     shelf->files[shelf->n] =
         file; /* the clock may have been set back: it is the last all the same */
     return &shelf->files[shelf->n++];

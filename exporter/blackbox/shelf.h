@@ -34,7 +34,7 @@ struct shelf {
 int shelf_init(struct shelf *shelf, int directory, size_t max_files, uint64_t max_bytes);
 
 /* A place for a new file, of which there is none of its name: the last of 'files'. The oldest
- * files go for it. 'why' has letters and underscores. */
+ * files go for it; NULL, with errno: they do not. 'why' has letters and underscores. */
 struct shelf_file *shelf_add(struct shelf *shelf, const char *why, uint64_t wall_ns);
 /* The last one could not be made, or is not to be kept. */
 void shelf_drop_last(struct shelf *shelf);

@@ -137,6 +137,28 @@ TEST_WITH(test_what_others_remove_does_not_count, make_room, leave_room)
     free(shelf);
 }
 
+/* What cannot be removed counts as what it is, and nothing else goes in its place. */
+TEST_WITH(test_what_cannot_be_removed_stays, make_room, leave_room)
+{
+    struct room *room = *state;
+    struct shelf *shelf = calloc(1, sizeof *shelf);
+    static const char first[] = "blackbox-20261128T000001Z-waits.jsonl.gz",
+                      second[] = "blackbox-20261128T000002Z-waits.jsonl.gz";
+    make_file(room, first, 10);
+    make_file(room, second, 900);
+    assert_int_equal(shelf_init(shelf, room->directory, 2, 1000), 0);
+    assert_int_equal(unlinkat(room->directory, first, 0), 0);
+    assert_int_equal(mkdirat(room->directory, first, 0700), 0);
+    shelf->files[1].bytes = 1000;
+    shelf_trim(shelf);
+    assert_null(shelf_add(shelf, "named", UINT64_C(1795824004) * second_ns));
+    assert_int_equal(shelf->n, 2);
+    assert_int_equal(shelf->removed, 0);
+    assert_string_equal(shelf->files[0].name, first);
+    assert_true(is_there(room, second));
+    free(shelf);
+}
+
 /* ---- the processes ---- */
 
 struct box {
