@@ -253,8 +253,9 @@ static void try_container(struct discovery *d, struct cgroup_node *node,
 
 /* ---- candidates ---- */
 
-static bool file_has_text(const struct discovery *d, const struct cgroup_node *node,
-                          const char *file, int *err)
+/* The first bytes of a candidate's file, with a NUL behind them. Returns how many, or -errno. */
+static ssize_t read_start(const struct discovery *d, const struct cgroup_node *node,
+                          const char *file, char *text, size_t size)
 {
     char path[CGROUP_PATH_BYTES];
     int fd = -1;
@@ -262,21 +263,34 @@ static bool file_has_text(const struct discovery *d, const struct cgroup_node *n
         fd = openat(node->fd, file, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     else if (watched_tree_path(&d->watched, node, file, path, sizeof path) == 0)
         fd = long_path_open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    char byte;
-    ssize_t n = fd >= 0 ? read(fd, &byte, 1) : -1;
-    *err = n >= 0 ? 0 : fd >= 0 ? -errno : fd;
+    ssize_t n = fd >= 0 ? read(fd, text, size - 1) : -1;
+    if (n < 0)
+        n = fd >= 0 ? -errno : fd;
+    text[n > 0 ? n : 0] = '\0';
     if (fd >= 0)
         close(fd);
-    return n > 0;
+    return n;
 }
 
 /* Those of a threaded cgroup are listed as threads only. */
 static bool has_processes(const struct discovery *d, const struct cgroup_node *node)
 {
-    int err;
-    if (file_has_text(d, node, "cgroup.procs", &err))
-        return true;
-    return err == -EOPNOTSUPP && file_has_text(d, node, "cgroup.threads", &err);
+    char first[2];
+    ssize_t n = read_start(d, node, "cgroup.procs", first, sizeof first);
+    if (n == -EOPNOTSUPP)
+        n = read_start(d, node, "cgroup.threads", first, sizeof first);
+    return n > 0;
+}
+
+/* Whether a process was in it, as cgroup v2 tells: one that came before there was a watch, or was
+ * born in it, may have ended before anybody looked. What is in it from below says nothing. */
+static bool has_run(const struct discovery *d, const struct cgroup_node *node)
+{
+    static const char usage[] = "usage_usec ";
+    char text[sizeof usage + 1];
+    return TAILQ_EMPTY(&node->children) &&
+           read_start(d, node, "cpu.stat", text, sizeof text) == (ssize_t)sizeof usage &&
+           strncmp(text, usage, sizeof usage - 1) == 0 && text[sizeof usage - 1] != '0';
 }
 
 /* The descriptor of a candidate that was held open, or -1; it is the caller's. */
@@ -376,6 +390,8 @@ static void check_candidate(struct discovery *d, struct cgroup_node *node)
         node_start_timer(&d->watched.tree, node, d->now_ns + CANDIDATE_CHECK_NS);
         return;
     }
+    if (node->handle && has_run(d, node) && confirm_candidate(d, node))
+        return;
     close_candidate(d, node); /* from here on its files' events and the rescans tell */
     expect_no_more(d, node);
 }

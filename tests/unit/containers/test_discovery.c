@@ -645,6 +645,38 @@ TEST_WITH(all_cgroups, empty, end)
     assert_null(world_find(w, POD));
 }
 
+/* Nobody saw its process, which came and went: what it used tells, once, if it is its own. */
+TEST_WITH(all_cgroups_by_what_they_used, empty, end)
+{
+    struct world *w = *state;
+    static const struct {
+        const char *cgroup, *stat;
+        bool shown;
+    } made[] = {
+        {"/ran", "usage_usec 1000\nuser_usec 0\n", true},
+        {"/idle", "usage_usec 0\nuser_usec 0\n", false},
+        {"/other", "nr_periods 7\n", false},
+        {"/above", "usage_usec 1000\n", false},
+        {"/above/below", "usage_usec 1000\n", true},
+    };
+    w->config.all_cgroups = true;
+    world_write(w, "/before", "cgroup.procs", "");
+    world_write(w, "/before", "cpu.stat", "usage_usec 1000\n");
+    world_start(w);
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        world_write(w, made[i].cgroup, "cgroup.procs", "");
+        world_write(w, made[i].cgroup, "cpu.stat", made[i].stat);
+    }
+    world_settle(w);
+    world_pass(w, 2 * WORLD_S);
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+        assert_int_equal(world_find(w, made[i].cgroup) != NULL, made[i].shown);
+    assert_true(world_find(w, "/ran")->named);
+    world_write(w, "/idle", "cpu.stat", "usage_usec 1000\n");
+    world_pass(w, 60 * WORLD_S);
+    assert_int_equal(world_monitored(w), 2);
+}
+
 /* What no event tells, the slow rescan finds. */
 TEST_WITH(all_cgroups_by_the_rescan, empty, end)
 {
