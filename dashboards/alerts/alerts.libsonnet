@@ -29,10 +29,7 @@ local promql = import '../lib/promql.libsonnet';
       'sort_desc(max by (by) (numa:interference_memory_excess_latency_seconds:mean5m{HERE, by!="named"}))'
     )
     + '{{ else }} not known.{{ end }}{{ end }}',
-  // Which file of the black box has what was before, where there is one.
-  local recorded = '{{ with %s }} What was before is recorded there:{{ range . }} {{ .Labels.file }}{{ end }} (the runbooks say how to open it).{{ end }}' % ofNode(
-    'max by (file) (interference_exporter_blackbox_newest_file_info{HERE})'
-  ),
+  local recorded = a.recorded,
   // A name that a user has made up must not become a command of whoever copies the line: only what Kubernetes
   // allows, DNS labels with dots between them.
   local kubernetesNames = 'and %s' % std.join(' ', [
@@ -244,7 +241,7 @@ local promql = import '../lib/promql.libsonnet';
             config.slowdownSeverity,
             'container:interference_slowdown_over_bound:ratio5m > 1',
             'The work of container %s takes longer than it would take alone.' % container,
-            'On node %s, the work of %s takes {{ $value | humanize }} times as long as it would take alone, as estimated by model {{ $labels.model }}. %s%s' % [node, container, suspects, a.timeWent]
+            'On node %s, the work of %s takes {{ $value | humanize }} times as long as it would take alone, as estimated by model {{ $labels.model }}. %s%s%s' % [node, container, suspects, a.timeWent, recorded]
           ) + a.caused + aboutContainer,
           // Jobs that are over before the one above has waited, but come again.
           alert(
@@ -275,7 +272,7 @@ local promql = import '../lib/promql.libsonnet';
               [config.clusterLabel, config.nodeLabel],
               'container:interference_memory_waiting:ratio15m{%s=%%q, %s=%%q}' % [config.clusterLabel, config.nodeLabel],
               by=''
-            )
+            ) + recorded
           ) + aboutMemory,
           alert(
             'InterferenceQueueLatencyHigh',

@@ -20,7 +20,7 @@ local promql = import '../lib/promql.libsonnet';
     'info',
     most('own_quota', config.ownQuotaShare),
     'Container %s waits for its own CPU quota.' % a.container,
-    'On node %s, %s waits {{ $value | humanizePercentage }} of its time because it has used up its CPU limit: nothing else costs it more. Raise the limit or drop it; nobody else is to blame.%s' % [a.node, a.container, a.timeWent]
+    'On node %s, %s waits {{ $value | humanizePercentage }} of its time because it has used up its CPU limit: nothing else costs it more. Raise the limit or drop it; nobody else is to blame.%s%s' % [a.node, a.container, a.timeWent, a.recorded]
   ) + aboutContainer,
   local cpuNeighbour = a.alert(
     'InterferenceCpuNeighbour',
@@ -28,11 +28,12 @@ local promql = import '../lib/promql.libsonnet';
     'warning',
     '%s\nunless on (%s)\n%s' % [most('cpu_neighbour', config.cpuNeighbourShare), q.container, taken()],
     'Container %s waits for CPUs that others use.' % a.container,
-    'On node %s, %s waits {{ $value | humanizePercentage }} of its time for a CPU on which others run; its own quota does not explain it. {{ with %s }}Take more CPU there than they are entitled to, by what others wait in each second because of it:{{ range $i, $c := . }}{{ if $i }},{{ end }} {{ $c.Labels.namespace }}/{{ $c.Labels.pod }}/{{ $c.Labels.container }} {{ $c.Value | humanize }}s{{ end }}.{{ else }}No container is known to take more there than it is entitled to: the node is full, or what this one requests is too little.{{ end }}%s' % [
+    'On node %s, %s waits {{ $value | humanizePercentage }} of its time for a CPU on which others run; its own quota does not explain it. {{ with %s }}Take more CPU there than they are entitled to, by what others wait in each second because of it:{{ range $i, $c := . }}{{ if $i }},{{ end }} {{ $c.Labels.namespace }}/{{ $c.Labels.pod }}/{{ $c.Labels.container }} {{ $c.Value | humanize }}s{{ end }}.{{ else }}No container is known to take more there than it is entitled to: the node is full, or what this one requests is too little.{{ end }}%s%s' % [
       a.node,
       a.container,
       a.ofNode('sort_desc(topk(3, %s))' % taken('HERE', 'namespace, pod, container')),
       a.timeWent,
+      a.recorded,
     ]
   ) + aboutContainer,
 

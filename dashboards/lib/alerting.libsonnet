@@ -52,6 +52,11 @@ function(config) {
   // A query about the alert's own node, which is HERE in it.
   ofNode(expr):: query(std.strReplace(expr, 'HERE', matchers(node)), node),
 
+  // Which file of the black box has what was before, where there is one.
+  recorded:: '{{ with %s }} What was before is recorded there:{{ range . }} {{ .Labels.file }}{{ end }} (the runbooks say how to open it).{{ end }}' % self.ofNode(
+    'max by (file) (interference_exporter_blackbox_newest_file_info{HERE})'
+  ),
+
   // A label with what a query finds first. Never empty: Prometheus would write the template itself into ALERTS.
   found(label, labels, expr, otherwise):: {
     [label]: '{{ with %s }}{{ . | first | label "%s" }}{{ else }}%s{{ end }}' % [query(expr, labels), label, otherwise],
