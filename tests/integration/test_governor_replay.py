@@ -5,6 +5,7 @@ A read takes 100 ns, and 15 more for each core that the hog uses: three for twen
 minute; a service uses one core at other times and slows nobody. What the report says is
 computed once more from the truth and from its own list of decisions.
 """
+import gzip
 import json
 import pathlib
 import random
@@ -13,7 +14,7 @@ import tempfile
 import unittest
 
 from governing import GOVERNOR, POD_UID, cgroup_of, id_of
-from harness import EXPORTER, main
+from harness import EXPORTER, Exporter, main, wait_until
 
 TICKS, HURTS_NS, CALM_NS, HOG_CORES, FACTOR = 900, 15, 100, 3, 1.25
 HERTZ, CACHE_CYCLES, READS = 2.1e9, 44, 200_000
@@ -148,6 +149,19 @@ class Report(unittest.TestCase):
                                r"shop/cart-0/cart would have waited \d+ ns less \(\d+ to \d+\) "
                                r"in \d+ minutes of them\n")
         self.assertIn("would have been held", text)
+
+    def test_a_file_of_the_black_box(self):
+        """Its totals begin with it, and it has lines that no other recording has; the same is said."""
+        box = self.folder / "box"
+        box.mkdir()
+        with Exporter(f"--blackbox.directory={box}", "--web.api", "--source.replay.speed=max",
+                      f"--source.replay.file={self.plain}") as exporter:
+            wait_until(lambda: exporter.json("/api/v1/containers")["replay_ended"], 60, "its end")
+        header, *lines = gzip.decompress(sorted(box.iterdir())[-1].read_bytes()).decode().splitlines()
+        self.assertIn('{"mark":"', "".join(lines))
+        path = self.folder / "box.jsonl"
+        path.write_text("\n".join([header, '{"learned":"00ff"}', *lines]) + "\n")
+        self.assertEqual(json.loads(self.run_report(path, "--report=json").stdout), self.report)
 
     def test_nobody_waits(self):
         path = self.write("calm.jsonl", recording(hog_hurts=False))
