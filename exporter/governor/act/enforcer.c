@@ -181,7 +181,7 @@ static void plan_change(struct enforcer *enforcer, struct holding *holding)
     if (verdict != GUARD_PASS) {
         enum action action = action_to(holding, holding->wanted);
         enforcer->counts.limited[verdict]++;
-        enforcer->counts.decisions[holding->policy][action][OUTCOME_LIMITED]++;
+        enforcer->counts.decisions[holding->policy][action][OUTCOME_LIMITED] += !holding->tried;
     } else if (value >= holding->claim.most) {
         if (holding_is_held(enforcer, holding))
             holding_put_back(enforcer, holding, RELEASE_CALM);
@@ -201,8 +201,10 @@ static void plan_changes(struct enforcer *enforcer, bool culprits)
 {
     for (size_t i = 0; i < enforcer->n; i++) {
         struct holding *holding = &enforcer->holdings[i];
-        if (is_wished(holding) && holding->because.culprit == culprits)
-            plan_change(enforcer, holding);
+        if (!is_wished(holding) || holding->because.culprit != culprits)
+            continue;
+        holding->tried &= !(holding->wanted < holding->claim.most); /* it is its policy's now */
+        plan_change(enforcer, holding);
     }
 }
 

@@ -14,8 +14,8 @@
  * ln of the Bayes factor is t^2/2 with the sign of t, between -3 and 6.6; where it is refuted, that
  * of an effect of exactly 3 %: -((0.03 - mean)/se)^2/2, at least -3.
  *
- * An experiment holds 8 s at most, and the next one begins an hour after it has ended, the first an
- * hour after the start: so in any hour no more than 8 s are held, restarts included.
+ * An experiment holds 8 s at most, and the next one begins an hour after the last that held anybody
+ * has ended, the first an hour after the start: so in any hour no more than 8 s are held, restarts included.
  *
  * One thread; no clock but the meter's. Nothing here holds anybody: governor_experiment() does.
  */
@@ -47,7 +47,7 @@ enum experiment_verdict {
     EXPERIMENT_CONFIRMED,
     EXPERIMENT_REFUTED,
     EXPERIMENT_UNDECIDED,
-    EXPERIMENT_ABANDONED, /* it ended, does something else now, or something is held for others */
+    EXPERIMENT_ABANDONED, /* its suspect is another now, others are held, or nobody may be */
     EXPERIMENT_VERDICTS
 };
 const char *experiment_verdict_name(enum experiment_verdict verdict);

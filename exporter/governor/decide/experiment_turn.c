@@ -67,6 +67,21 @@ static bool is_suspected(const struct experiment_turn *turn, const struct view_c
            (container->probability >= least_probability && container->probability < turn->sure);
 }
 
+/* Of an owner's the most probable stands for all, and the first of equal ones. */
+static bool stands_for_others(const struct experiment_turn *turn, size_t i)
+{
+    const struct governed *self = &turn->governed[i];
+    double probability = fmax(self->container->probability, 0);
+    for (size_t j = 0; j < turn->n; j++) {
+        const struct governed *other = &turn->governed[j];
+        double others = fmax(other->container->probability, 0);
+        if (other->owner == self->owner && j != i && is_suspected(turn, other->container) &&
+            (others > probability || (j < i && others >= probability)))
+            return false;
+    }
+    return true;
+}
+
 static bool is_settled(const struct experiment_result *last)
 {
     return last && (last->verdict == EXPERIMENT_CONFIRMED || last->verdict == EXPERIMENT_REFUTED);
@@ -86,7 +101,8 @@ static struct suspect find_suspect(const struct experiment_turn *turn)
         const struct governed *governed = &turn->governed[i];
         const struct experiment_result *last =
             experiment_last_of(turn->experiment, governed->owner, turn->now_ns);
-        if (!is_suspected(turn, governed->container) || is_settled(last))
+        if (!is_suspected(turn, governed->container) || is_settled(last) ||
+            !stands_for_others(turn, i))
             continue;
         struct suspect suspect = look_at(turn, governed->owner);
         suspect.first = governed;
@@ -147,6 +163,7 @@ static double measure_held(const struct experiment_turn *turn, const struct expe
     const struct experiment_result *now = &turn->experiment->now;
     double latency = NAN;
     size_t held = 0;
+    bool any = false;
     uint64_t now_ns = meter->now_ns(meter->context);
     turn->experiment->held_since_ns = now_ns;
     for (size_t i = 0; i < turn->n; i++) {
@@ -154,7 +171,10 @@ static double measure_held(const struct experiment_turn *turn, const struct expe
         struct holding *holding = governed->owner == now->owner ? holding_of(turn, governed) : NULL;
         if (holding && enforcer_try(turn->enforcer, holding, now_ns, wall_at(turn, now_ns)))
             held++;
+        any |= holding && holding->tried;
     }
+    if (!any)
+        turn->experiment->held_since_ns = 0;
     if (held >= now->containers)
         latency = meter->slot(meter->context);
     experiment_give_back(turn, meter->now_ns(meter->context));
@@ -170,8 +190,8 @@ static enum experiment_verdict run_pair(const struct experiment_turn *turn,
         held = measure_held(turn, meter);
     if (held_first && held > 0 && !turn->experiment->held_since_ns)
         free_ = meter->slot(meter->context);
-    return held > 0 && free_ > 0 ? experiment_add(turn->experiment, held, free_)
-                                 : EXPERIMENT_RUNNING;
+    bool whole = held > 0 && free_ > 0 && !turn->experiment->held_since_ns;
+    return whole ? experiment_add(turn->experiment, held, free_) : EXPERIMENT_RUNNING;
 }
 
 void experiment_turn(const struct experiment_turn *turn, const struct experiment_meter *meter)

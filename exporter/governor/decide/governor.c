@@ -148,8 +148,8 @@ void governor_experiment(struct governor *governor, const struct view *view,
     bool acts = governor->acted && view;
     const struct experiment_turn turn =
         turn_of(governor, acts ? view->n : 0, meter->now_ns(meter->context), wall_ns);
+    experiment_give_back(&turn, turn.now_ns); /* what could not be at once, view or none */
     if (governor->paused || governor->letting_go || governor->liveness.dead) {
-        experiment_give_back(&turn, turn.now_ns);
         experiment_abandon(&turn);
     } else if (acts && governor->setup.enforce && governor->setup.config->threshold.experiment &&
                view_is_counted(view)) {

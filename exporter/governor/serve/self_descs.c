@@ -48,8 +48,9 @@ const struct metric_desc governor_descs[GOVERNOR_METRICS] = {
         {.name = GOVERNOR("decisions"),
          .type = METRIC_COUNTER,
          .labels = "policy, action, outcome",
-         .help = "Decisions by what came of them. No action hold: a value that stays is no "
-                 "decision. High for foreign: somebody else writes the same files. High for "
+         .help = "Decisions by what came of them; not of experiments. No action hold: a value that "
+                 "stays is no decision. High for foreign: somebody else writes the same files. "
+                 "High for "
                  "limited: see limit_hits. High for cut: it flaps."},
     [GOVERNOR_CLAIMS] = {.name = GOVERNOR("claims"),
                          .type = METRIC_GAUGE,

@@ -718,6 +718,34 @@ static void what_could_not_be_given_back_is_tried_again(void **state)
     assert_true(result(scene, 0)->held_seconds > 0.9); /* with the wait */
 }
 
+/* The exporter has nothing new to say: it is given back all the same, and the pair does not count. */
+static void what_could_not_be_given_back_is_tried_without_a_view(void **state)
+{
+    const struct experiment_meter meter = {slot, now, *state};
+    struct scene *scene = *state;
+    scene->effect = 0.5; /* the next pair would decide */
+    scene->noise = 0;
+    start(scene, true, "safe", EXPERIMENT);
+    scene->now_ns += HOUR;
+    while (look(scene).experiment->now.pairs < EXPERIMENT_LEAST - 1)
+        tick(scene);
+    scene->fail = true;
+    uint64_t held_slots = scene->held_slots;
+    while (scene->held_slots == held_slots)
+        tick(scene);
+    assert_int_equal(look(scene).open, 1);
+    assert_int_equal(look(scene).experiment->now.pairs, EXPERIMENT_LEAST - 1);
+    assert_int_equal(look(scene).experiment->now.verdict, EXPERIMENT_RUNNING);
+    scene->fail = false;
+    scene->rig.fail_to = 0;
+    for (int i = 0; i < 2; i++) {
+        uint64_t now_ns = scene->now_ns += SECOND;
+        governor_take(scene->governor, NULL, now_ns, now_ns);
+        governor_experiment(scene->governor, NULL, &meter, now_ns);
+    }
+    expect_free(scene);
+}
+
 static void a_pause_and_an_end_find_nobody_held(void **state)
 {
     struct scene *scene = *state;
@@ -808,6 +836,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(not_while_anything_is_held, setup, teardown),
         cmocka_unit_test_setup_teardown(never_unasked, setup, teardown),
         cmocka_unit_test_setup_teardown(what_could_not_be_given_back_is_tried_again, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(what_could_not_be_given_back_is_tried_without_a_view, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_pause_and_an_end_find_nobody_held, setup, teardown),
         cmocka_unit_test_setup_teardown(who_moves_is_given_back, setup, teardown),

@@ -297,6 +297,8 @@ static void decide_one(struct threshold_policy *policy, const struct policy_tick
         app->seen = true;
     else
         enforcer_leave_out(tick->enforcer);
+    if (app && !holding->known)
+        app->on_trial = false;
     if (!policy->any && !policy->holding)
         enforcer_let_go(tick->enforcer, holding, RELEASE_UNMANAGED, NULL);
     else if (app && holding->known && policy->holding)
