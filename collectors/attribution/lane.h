@@ -51,7 +51,8 @@ enum { MOVED_TICKS = 64 };
 struct attribution_moved {
     group_handle handle;     /* 0: not open */
     bool pods;               /* it is its pod's */
-    bool known;              /* in the last window */
+    bool known;              /* in the last window, if only by its CPU time */
+    bool met;                /* was, by the group, once */
     bool read;               /* in this tick */
     struct activity lines;   /* of that one, per second */
     float cpus[MOVED_TICKS]; /* in the ticks of the present one; NaN: not read */

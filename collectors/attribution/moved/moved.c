@@ -200,6 +200,29 @@ static void add_up(struct moved *moved, const struct lanes *lanes)
     }
 }
 
+/* Who has come, and has no first window yet, did something meanwhile: what comes with its CPU time,
+ * as if all moved as much with theirs, and no more than is nobody's. Without that its start would
+ * be seen when the latency's step is long over. */
+static void guess(struct moved *moved, const struct lanes *lanes)
+{
+    double cpus = 0;
+    for (size_t slot = 0; slot < lanes->n; slot++) {
+        const struct attribution_lane *lane = lanes_at(lanes, slot);
+        cpus += lane ? cpus_of(moved, lane) : 0;
+    }
+    for (size_t slot = 0; slot < lanes->n && moved->machine_known && cpus > 0; slot++) {
+        struct attribution_lane *lane = lanes_at(lanes, slot);
+        if (!lane || !lane->moved.handle || lane->moved.met || lane->ending)
+            continue;
+        for (size_t i = 0; i < moved->in->nodes.n; i++) {
+            double all = moved->everybody.on[i], left = fmax(0, all - moved->containers[i]);
+            lane->moved.lines.on[i] = fmin(left, all * cpus_of(moved, lane) / cpus);
+            moved->containers[i] += lane->moved.lines.on[i];
+        }
+        lane->moved.known = true;
+    }
+}
+
 static void judge(struct moved *moved, const struct lanes *lanes)
 {
     double covered = 0, all = 0;
@@ -234,6 +257,7 @@ bool moved_read(struct moved *moved, const struct lanes *lanes)
         if (!err)
             lane->moved.lines = lines;
         lane->moved.known = err == 0;
+        lane->moved.met |= err == 0;
         any |= err == 0;
         if (err && err != -EAGAIN) /* removed, or its descriptor was called in */
             moved_close(moved, lane);
@@ -253,6 +277,7 @@ bool moved_read(struct moved *moved, const struct lanes *lanes)
     share_pods(moved, lanes);
     add_up(moved, lanes);
     judge(moved, lanes);
+    guess(moved, lanes);
     return true;
 }
 

@@ -5,7 +5,8 @@
  * Groups are read every few seconds. So the probe's readings and the containers' CPU time of the
  * ticks in between are kept; when the groups are read, these ticks are taken one after the other,
  * what was moved over all of them shared out among them by CPU time. What a pod's group counted for
- * several containers is shared out among these by CPU time, too.
+ * several containers is shared out among these by CPU time, too; and who has a group of which there
+ * is no window yet has what goes with its CPU time.
  *
  * Bytes of memory beside the L3 are of that L3's NUMA node, the others of the other one, or in
  * equal parts of all others. Machines with one node have one domain. Where the local part is not

@@ -133,6 +133,38 @@ TEST_WITH(who_would_frame_another, interference_setup_with_groups, rig_teardown)
     assert_int_equal(right, 12);
 }
 
+/* A pod that comes once, and stays. Its group has its first figures some seconds later, when the
+ * step of the latency is over. */
+TEST_WITH(a_start_that_is_known_late, interference_setup_with_groups, rig_teardown)
+{
+    static const uint64_t start = 500, delays[] = {0, 6, 8, 15};
+    for (size_t c = 0; c < sizeof delays / sizeof *delays; c++) {
+        struct rig *rig = *state;
+        int named = 0, innocent = 0;
+        make(rig, "service");
+        make(rig, "other");
+        for (uint64_t i = 0; i < start + 900; i++) {
+            if (i == start)
+                make(rig, "hog");
+            use(rig, "service", 2, 1, 4e6);
+            use(rig, "other", 3, 0.5, 1e6);
+            if (i >= start) {
+                use(rig, "hog", 1, 1, 1e8);
+                group_of(rig, "hog", GROUP_BANDWIDTH)->present *= i >= start + delays[c];
+            }
+            tick(rig, 100 * (i >= start ? 1.26 : 1) * interference_noise(0.015));
+            named += is_named(rig, "container=\"hog\"");
+            innocent +=
+                is_named(rig, "container=\"service\"") || is_named(rig, "container=\"other\"");
+        }
+        if (named <= 800)
+            fail_msg("%d s late: named in %d of 900 s", (int)delays[c], named);
+        assert_int_equal(innocent, 0);
+        rig_teardown(state);
+        interference_setup_with_groups(state);
+    }
+}
+
 /* Two containers of a pod, one group: what it moved is shared out by CPU time. */
 TEST_WITH(a_pod_with_one_group, interference_setup_with_groups, rig_teardown)
 {
