@@ -166,6 +166,8 @@ static void pass_on(struct bandwidth *self, const struct lane *from)
         if (lane && lane != from && lane->pod == pod && !lane->base.ending)
             (void)pod_open_by(self, pod, lane->base.container);
     }
+    if (!pod->handle)
+        bandwidth_series_clear(&pod->series);
     source_set_close(self->env.sources, before);
 }
 

@@ -168,6 +168,7 @@ TEST_WITH(pods_that_end, setup, rig_teardown)
     rig_tick(rig);
     assert_false(a->open);
     assert_value(rig_value_of(rig, BYTES, POD, TOTAL), 700); /* it lingers */
+    assert_true(isnan(rig_value(rig, OCCUPANCY, POD)));      /* and has nothing */
     rig_forget(rig, only);
     rig_tick(rig);
     assert_true(isnan(rig_value_of(rig, BYTES, POD, TOTAL)));
