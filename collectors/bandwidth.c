@@ -399,8 +399,10 @@ static int bandwidth_collect(void *opaque, const struct tick *tick)
 {
     struct bandwidth *self = opaque;
     struct lane *lane;
-    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));) {
+    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));)
         read_lane(self, lane);
+    /* After all readings: who opens a pod's group in this tick has the same window once more. */
+    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));) {
         if (lane->base.ending &&
             (lane->base.handle || (lane->pod && lane->pod->holder == lane->base.container)))
             lane_close(self, lane);

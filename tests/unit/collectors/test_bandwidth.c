@@ -144,9 +144,12 @@ TEST_WITH(a_pod, setup, rig_teardown)
 
     rig_end(rig, first);
     moves(a, 0, 10, 10, 64); /* its last reading */
+    moves(b, 0, 10, 10, 64); /* which who opens the same group in this tick would have as well */
     rig_tick(rig);
     assert_false(a->open);
     assert_true(b->open);
+    assert_value(rig_value_of(rig, BYTES, POD, TOTAL), 710);
+    memset(b->count, 0, sizeof b->count);
     moves(b, 0, 5, 5, 32);
     rig_tick(rig);
     assert_value(rig_value_of(rig, BYTES, POD, TOTAL), 715);
