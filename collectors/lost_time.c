@@ -398,7 +398,10 @@ static void lane_judge(struct lost_time *self, struct lane *lane, size_t slot)
     shown->refaults_per_second = window->refaults;
     shown->untold = self->verdict.words[0] ? untold : NULL;
     double lost = lane->split.neighbour_delay * lane->seconds;
-    if (is_whole && lane->split.holds[LOSS_CPU_NEIGHBOUR] && !show_switches(self, lane, slot, lost))
+    if (!is_whole || !lane->split.holds[LOSS_CPU_NEIGHBOUR])
+        return;
+    shown->takers_seen = show_switches(self, lane, slot, lost);
+    if (!shown->takers_seen)
         show_takers(self, lane, slot, lost);
 }
 

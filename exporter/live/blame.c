@@ -241,15 +241,17 @@ static void say_neighbour(struct textbuf *out, const struct live_view *view,
             continue;
         textbuf_str(out, listed++ > 0 ? ", " : ", mostly ");
         live_name(out, taker);
-        textbuf_printf(out, " (%.0f %% of what is taken beyond shares)",
-                       lost->taker_share[i] * 100);
+        textbuf_printf(out, " (%.0f %% of what is %s)", lost->taker_share[i] * 100,
+                       lost->takers_seen ? "seen of that" : "taken beyond shares");
     }
     if (lost->takes) {
         textbuf_str(out, "; it already uses more than its own share: raise its CPU request if it "
                          "needs as much.");
         return;
     }
-    if (listed == 0)
+    if (lost->takers_seen && lost->takers == 0)
+        textbuf_str(out, "; processes that are in no container have it");
+    else if (listed == 0)
         textbuf_str(out, "; no container takes more than its share, so too much runs here");
     textbuf_str(out, listed > 0 ? ": move one of them, raise its CPU request, or give it CPUs of "
                                   "its own."

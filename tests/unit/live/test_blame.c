@@ -79,6 +79,15 @@ TEST_WITH(each_cause, setup, NULL)
                "It waits for a CPU that others use, 51 % of the time, mostly a (70 % of what is "
                "taken beyond shares): move one of them, raise its CPU request, or give it "
                "CPUs of its own.");
+    c->lost.takers_seen = true;
+    assert_why(c, BLAME_CPU_NEIGHBOUR,
+               "It waits for a CPU that others use, 51 % of the time, mostly a (70 % of what is "
+               "seen of that): move one of them, raise its CPU request, or give it CPUs of its "
+               "own.");
+    c->lost.takers = 0;
+    assert_why(c, BLAME_CPU_NEIGHBOUR,
+               "It waits for a CPU that others use, 51 % of the time; processes that are in no "
+               "container have it: move something away, or raise its CPU request.");
     c = loses(add("c"), LOSS_OWN_MEMORY_LIMIT, 0.2);
     c->lost.memory_limit_bytes = 2147483648;
     c->lost.refaults_per_second = 1200;

@@ -154,6 +154,7 @@ TEST_WITH(who_takes, setup, teardown)
     for (size_t i = 0; i < view.n; i++)
         if (strcmp(view.containers[i].name, "victim") == 0) {
             assert_int_equal(view.containers[i].lost.takers, 2);
+            assert_false(view.containers[i].lost.takers_seen);
             assert_int_equal(view.containers[i].lost.taker[0],
                              container_tag(rig->containers[0].slot, rig->containers[0].gen));
         }
@@ -271,6 +272,7 @@ TEST_WITH(who_was_seen, setup_delays, teardown)
     for (size_t i = 0; i < view.n; i++)
         if (strcmp(view.containers[i].name, "victim") == 0) {
             const struct live_lost *told = &view.containers[i].lost;
+            assert_true(told->takers_seen);
             assert_int_equal(told->takers, 2);
             assert_int_equal(told->taker[0], container_tag(c[1]->slot, c[1]->gen));
             assert_true(fabs(told->taker_share[0] - 6.0 / 8) < 1e-6);
