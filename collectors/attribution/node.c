@@ -205,6 +205,7 @@ int attribution_node_renew(struct attribution_node **node, bool traffic,
     const int number = (*node)->number;
     const struct hour_percentile hour = (*node)->hour;
     const double calm_kept_ns = (*node)->calm_kept_ns;
+    const bool settled = (*node)->settled;
     attribution_node_free(*node); /* its series are in the way */
     *node = NULL;
     int err = attribution_node_new(number, traffic, families, state, node);
@@ -212,6 +213,7 @@ int attribution_node_renew(struct attribution_node **node, bool traffic,
         return err;
     (*node)->hour = hour;
     (*node)->calm_kept_ns = calm_kept_ns;
+    (*node)->settled = settled;
     return 0;
 }
 
@@ -453,8 +455,8 @@ static void learn_calm(struct attribution_node *node, const struct tick *tick)
         return;
     double hour_ns = hour_percentile_seconds(&node->hour, calm_share) * 1e9;
     double kept_ns = node->calm_kept_ns > 0 ? node->calm_kept_ns : hour_ns;
-    bool settled = node->ledger.restored || node->domain.readings > FIRST_READINGS;
-    double most_ns = settled ? kept_ns * (1 + calm_rise) : INFINITY;
+    node->settled |= node->ledger.restored || node->domain.readings > FIRST_READINGS;
+    double most_ns = node->settled ? kept_ns * (1 + calm_rise) : INFINITY;
     bool stood = node->stood && node->domain.readings - node->stood < HOUR_READINGS;
     double least_ns = stood ? kept_ns * (1 - calm_fall) : 0;
     node->calm_ns = node->calm_kept_ns = fmin(most_ns, fmax(least_ns, hour_ns));

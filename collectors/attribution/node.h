@@ -84,6 +84,7 @@ struct attribution_node {
     enum gate_domain_state state;
     struct attribution_findings findings;
     double calm_kept_ns;             /* 0: not known yet */
+    bool settled;                    /* that is known well: it rises slowly */
     double calm_ns, excess_ns;       /* NaN until what is calm is known */
     double by_ns[ATTRIBUTION_PARTS]; /* likewise; add up to excess_ns */
 };

@@ -280,6 +280,27 @@ TEST_WITH(a_group_is_closed_when_its_container_ends, interference_setup_with_gro
     assert_false(lines->open);
 }
 
+/* What is calm stays so when groups come: what nobody explains is not calm at once. */
+TEST_WITH(groups_come_before_an_incident, interference_setup_with_groups, rig_teardown)
+{
+    struct rig *rig = *state;
+    make(rig, "a");
+    for (int i = 0; i < 7300; i++) {
+        interference_run(rig, "a", 1, 0.5);
+        group_of(rig, "a", GROUP_BANDWIDTH)->present = 0;
+        tick(rig, 100 * interference_noise(0.015));
+    }
+    assert_false(by_traffic(rig));
+    for (int i = 0; i < 3600; i++) {
+        use(rig, "a", 1, 0.5, 1e6);
+        tick(rig, 100 * (i > 60 ? 1.3 : 1) * interference_noise(0.015));
+    }
+    assert_true(by_traffic(rig));
+    const struct attribution_context *in = rig->collector;
+    if (!(in->node[0]->calm_ns < 100 * 1.13))
+        fail_msg("calm is %g", in->node[0]->calm_ns);
+}
+
 static const struct state_identity here = {.boot_id = "boot"};
 
 static struct state *saved(struct rig *rig)
