@@ -105,6 +105,7 @@ void attribution_rescale(struct attribution_domain *d, double factor,
         s->excursion *= factor;
         s->sum *= factor;
         s->square *= factor * factor;
+        s->named_activity *= (float)factor;
     }
     for (unsigned i = 0; i < ATTRIBUTION_COLUMNS; i++) {
         for (unsigned j = 0; j <= i; j++)
@@ -113,6 +114,7 @@ void attribution_rescale(struct attribution_domain *d, double factor,
         d->beta[i] /= factor;
     }
     d->host_mean *= factor;
+    d->host_activity *= factor;
     d->rest_lowest *= factor;
     if (d->readings > 0)
         posterior_solve(d, scratch);

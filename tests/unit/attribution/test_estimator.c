@@ -536,6 +536,20 @@ TEST(one_column_gives_the_pooled_slope_and_that_the_prior)
     free(each);
 }
 
+/* Who is named stays so while it does half of what it did then: in whatever unit. */
+TEST(a_new_unit_of_who_is_named)
+{
+    (void)state;
+    struct attribution_config config = attribution_config_cpu_time();
+    struct attribution_rig *rig = attribution_rig_new(&config);
+    rig->domain.slots[0].named_activity = 1;
+    rig->domain.host_activity = 4;
+    attribution_rescale(&rig->domain, 0.25, &rig->scratch);
+    assert_true(rig->domain.slots[0].named_activity == 0.25f);
+    assert_true(rig->domain.host_activity == 1);
+    free(rig);
+}
+
 /* The same activities in another unit, from the middle on: nothing but beta is another number. The
  * prior is in the unit of the beginning, but so wide that it does not matter. */
 TEST(a_new_unit_is_no_change)
