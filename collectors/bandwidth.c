@@ -206,24 +206,23 @@ static void join_pod(struct bandwidth *self, struct lane *lane)
         (void)pod_open_by(self, lane->pod, lane->base.container);
 }
 
-/* Its own group, its pod's, or both. */
+static bool lane_is_open(const void *opaque)
+{
+    const struct lane *lane = opaque;
+    return lane->base.handle && (!lane->pod || lane->pod->handle);
+}
+
+/* Its own group, and its pod's: which of them comes later, or again, is looked for. */
 static bool lane_open(void *collector, void *opaque)
 {
     struct bandwidth *self = collector;
     struct lane *lane = opaque;
     struct verdict why;
     join_pod(self, lane);
-    int err = lane->base.handle
-                  ? 0
-                  : container_group_open(self->env.sources, self->status, lane->base.container,
-                                         GROUP_BANDWIDTH, 0, &lane->base.handle, &why);
-    return !err || (lane->pod && lane->pod->handle);
-}
-
-static bool lane_is_open(const void *opaque)
-{
-    const struct lane *lane = opaque;
-    return lane->base.handle || (lane->pod && lane->pod->handle);
+    if (!lane->base.handle)
+        (void)container_group_open(self->env.sources, self->status, lane->base.container,
+                                   GROUP_BANDWIDTH, 0, &lane->base.handle, &why);
+    return lane_is_open(lane);
 }
 
 static void extend(struct bandwidth *self, struct lane *lane)

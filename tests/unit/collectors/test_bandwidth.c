@@ -159,6 +159,20 @@ TEST_WITH(a_pod, setup, rig_teardown)
     assert_value(rig_value_of(rig, BYTES, POD, TOTAL), 715);
 }
 
+/* Of a container whose pod has a group, its own comes later. */
+TEST_WITH(a_group_beside_the_pods, setup, rig_teardown)
+{
+    struct rig *rig = *state;
+    refuse(rig, GROUP_BANDWIDTH, NULL);
+    in_pod(rig, "a", "uid-1");
+    rig_tick(rig);
+    assert_true(group_of(rig, "a", GROUP_POD_BANDWIDTH)->open);
+    rig->fake.open_error.reason = REASON_OK;
+    for (int i = 0; i < 6; i++)
+        rig_tick(rig);
+    assert_true(group_of(rig, "a", GROUP_BANDWIDTH)->open);
+}
+
 TEST_WITH(pods_that_end, setup, rig_teardown)
 {
     struct rig *rig = *state;
