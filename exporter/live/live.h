@@ -39,8 +39,8 @@ struct live_lost {
     double memory_bytes, memory_limit_bytes;
     double refaults_per_second; /* pages that it lost and read again */
     /* Who took CPUs beyond their share while it waited, the most first, and their shares of all
-     * that was taken; or, if seen, who was seen to have its CPUs, and of all that was seen: the rest
-     * had processes that are in no container. */
+     * that was taken; or, if seen, who was seen to have its CPUs, and of all that was seen: the
+     * rest had processes that are in no container. */
     bool takers_seen;
     size_t takers;
     uint64_t taker[LIVE_TAKERS]; /* container_tag() */
