@@ -20,7 +20,7 @@ SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
 COMMAND = "sudo tests/bench/run.py > tests/bench/RESULTS.md"
 TARGETS = ["interference_exporter", "bench_activity", "bench_attribution",
            "bench_attribution_tick", "bench_placement", "bench_numa_stat", "bench_waits", "bench_blackbox", "bench_kernel", "bench_node", "bench_probe", "bench_bursts",
-           "bench_render", "bench_samples", "bench_scrape",
+           "bench_render", "bench_resctrl", "bench_samples", "bench_scrape",
            "bench_workload", "preload_malloc", "simnode_bench"]
 NEEDED = {"openssl": "openssl", "strace": "strace", "prometheus-node-exporter": "prometheus-node-exporter"}
 
