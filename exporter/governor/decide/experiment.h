@@ -15,7 +15,8 @@
  * of an effect of exactly 3 %: -((0.03 - mean)/se)^2/2, at least -3.
  *
  * An experiment holds 8 s at most, and the next one begins an hour after the last that held anybody
- * has ended, the first an hour after the start: so in any hour no more than 8 s are held, restarts included.
+ * has ended, the first an hour after the start: so in any hour no more than 8 s are held, restarts
+ * included.
  *
  * One thread; no clock but the meter's. Nothing here holds anybody: governor_experiment() does.
  */

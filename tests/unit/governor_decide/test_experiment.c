@@ -718,7 +718,7 @@ static void what_could_not_be_given_back_is_tried_again(void **state)
     assert_true(result(scene, 0)->held_seconds > 0.9); /* with the wait */
 }
 
-/* The exporter has nothing new to say: it is given back all the same, and the pair does not count. */
+/* The exporter has nothing new to say: it is given back all the same; the pair does not count. */
 static void what_could_not_be_given_back_is_tried_without_a_view(void **state)
 {
     const struct experiment_meter meter = {slot, now, *state};
