@@ -43,8 +43,12 @@ static void show_node(const struct attribution_context *self, const struct attri
         live_explain(self->env.live, node->number, LIVE_CAUSE_LEARNING, NAN, NAN, NAN);
         return;
     }
-    live_explain(self->env.live, node->number, causes[node->state], node->calm_ns * 1e-9,
-                 node->by_ns[BY_HOST] * 1e-9, 3600 * ledger_lambda(&node->ledger));
+    const struct attribution_findings *found = &node->findings;
+    bool one_of =
+        node->state == GATE_GROUP && found->n_groups == 1 && found->groups[0].kind == GROUP_ONE_OF;
+    live_explain(self->env.live, node->number, one_of ? LIVE_CAUSE_ONE_OF : causes[node->state],
+                 node->calm_ns * 1e-9, node->by_ns[BY_HOST] * 1e-9,
+                 3600 * ledger_lambda(&node->ledger));
     for (size_t i = 0; i < lanes->n && i < node->n_seats; i++) {
         const struct attribution_column *column = attribution_node_column(node, i);
         double share = node->seats[i].share;

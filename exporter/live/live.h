@@ -83,6 +83,7 @@ enum live_cause {
     LIVE_CAUSE_UNKNOWN,
     LIVE_CAUSE_SUSPECTED,
     LIVE_CAUSE_GROUP,
+    LIVE_CAUSE_ONE_OF, /* a group that began within five seconds */
     LIVE_CAUSE_NAMED,
 };
 

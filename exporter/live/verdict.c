@@ -230,6 +230,10 @@ static void say_cause(struct textbuf *out, const struct live_view *view,
         textbuf_str(out, ", because of one or more of these: ");
         add_suspects(out, view, domain, LIVE_IN_GROUP, all);
         break;
+    case LIVE_CAUSE_ONE_OF:
+        textbuf_str(out, ", because of one of these, which began within five seconds: ");
+        add_suspects(out, view, domain, LIVE_IN_GROUP, all);
+        break;
     case LIVE_CAUSE_SUSPECTED:
         textbuf_str(out, ". The cause is not sure; suspected: ");
         add_suspects(out, view, domain, LIVE_SUSPECTED, all);

@@ -95,6 +95,7 @@ static const char *words_of(const struct live_domain *domain)
         [LIVE_CAUSE_UNKNOWN] = "slow, the cause is not known",
         [LIVE_CAUSE_SUSPECTED] = "slow, the cause is suspected",
         [LIVE_CAUSE_GROUP] = "slow because of a group of containers",
+        [LIVE_CAUSE_ONE_OF] = "slow because of one of a group of containers",
         [LIVE_CAUSE_NAMED] = "slow because of a container",
     };
     return words[domain->cause];

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collectors/attribution/lane.h"
 #include "collectors/table.h"
+#include "exporter/live/live.h"
 #include "exporter/state/state.h"
 #include "tests/unit/support/interference_rig.h"
 #include "tests/unit/support/unit.h"
@@ -212,6 +214,40 @@ static const char *group_kind(struct rig *rig, size_t *members, double *named)
     snprintf(why, sizeof why, "%s", group ? json_string_value(json_object_get(group, "why")) : "");
     json_decref(root);
     return why;
+}
+
+static const struct container *nobody(void *context)
+{
+    (void)context;
+    return NULL;
+}
+
+/* Two pods start in the same second, and stay: the page says that it is one of them. */
+TEST_WITH(of_who_began_together_the_page_says_so, interference_setup, rig_teardown)
+{
+    static const char *const both[] = {"a", "b", NULL};
+    struct rig *rig = *state;
+    struct attribution_context *self = rig->collector;
+    struct live_view view;
+    unsigned told = 0;
+    assert_int_equal(live_new(&self->env.live), 0);
+    interference_container(rig, "bystander");
+    seconds(rig, 400, none, 0, 0);
+    interference_container(rig, "a");
+    interference_container(rig, "b");
+    for (unsigned i = 0; i < 120; i++) {
+        live_begin(self->env.live);
+        second(rig, both, 1, 0.26);
+        live_show(self->env.live, &rig->tick, nobody, NULL);
+        assert_int_equal(live_copy(self->env.live, &view), 0);
+        assert_int_equal(view.n_domains, 1);
+        told += view.domains[0].cause == LIVE_CAUSE_ONE_OF;
+        assert_true(view.domains[0].cause != LIVE_CAUSE_NAMED);
+        live_view_release(&view);
+    }
+    assert_true(told > 100);
+    live_free(self->env.live);
+    self->env.live = NULL;
 }
 
 /* It goes on and off with who is innocent, and its CPU time does not show it. */

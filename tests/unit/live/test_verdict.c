@@ -115,6 +115,17 @@ TEST_WITH(one_victim_and_a_group, setup, NULL)
                          "and shop/b.");
 }
 
+TEST_WITH(one_of_those_who_began_together, setup, NULL)
+{
+    add_cause("a", LIVE_IN_GROUP)->probability = 0.75;
+    add_cause("b", LIVE_IN_GROUP)->probability = 0.25;
+    add_domain(0, 118, 91, LIVE_CAUSE_ONE_OF);
+    expect(LIVE_TROUBLE,
+           "None of the 2 containers whose normal is known waits for memory longer than is normal. "
+           "A read of the memory of NUMA node 0 takes 118 ns (usual: 91), because of one of these, "
+           "which began within five seconds: shop/a (3 to 1) and shop/b (1 to 3).");
+}
+
 /* How sure it is, and why one coincidence is not worth more here. */
 TEST_WITH(a_suspicion_has_odds, setup, NULL)
 {
