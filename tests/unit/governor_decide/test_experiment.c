@@ -1,18 +1,13 @@
 /* Confirmation by experiment: the test's numbers, who is held for it, how long, and when not. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "exporter/base/textbuf.h"
 #include "exporter/governor/decide/experiment.h"
 #include "tests/unit/support/governor_start.h"
+#include "tests/unit/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 #define HOUR (3600 * SECOND)
@@ -39,7 +34,7 @@ static enum experiment_verdict add_all(struct experiment *experiment, const doub
 }
 
 /* mean .04, sd .0158114, se .0070711: t = 5.657, and t^2/2 = 16 is cut at 6.6. */
-static void five_pairs_confirm(void **state)
+TEST(five_pairs_confirm)
 {
     static const double d[] = {.03, .05, .04, .02, .06};
     struct experiment experiment;
@@ -57,7 +52,7 @@ static void five_pairs_confirm(void **state)
 
 /* mean 0, se .0020412: below 3 % by far more than 3 of it, but only ten pairs refute, for with
  * few the error itself is not known; the evidence is cut at -3. */
-static void ten_pairs_refute(void **state)
+TEST(ten_pairs_refute)
 {
     static const double d[] = {.01, -.01, .005, -.005, 0, 0, .005, -.005, -.005, .005};
     struct experiment experiment;
@@ -68,7 +63,7 @@ static void ten_pairs_refute(void **state)
 }
 
 /* One per cent, very surely: t is 10, and yet it is not worth a cut. */
-static void what_is_surely_small_is_refuted(void **state)
+TEST(what_is_surely_small_is_refuted)
 {
     static const double d[] = {.010, .012, .008, .014, .006, .010, .012, .008, .014, .006};
     struct experiment experiment;
@@ -78,7 +73,7 @@ static void what_is_surely_small_is_refuted(void **state)
 
 enum { PAIRS_MOST = 40 };
 
-static void what_is_not_decided(void **state)
+TEST(what_is_not_decided)
 {
     double d[PAIRS_MOST];
     struct experiment experiment;
@@ -96,7 +91,7 @@ static void what_is_not_decided(void **state)
 }
 
 /* Of a day, one an hour, and each owner's last alone. */
-static void results_of_a_day_are_kept(void **state)
+TEST(results_of_a_day_are_kept)
 {
     struct experiment experiment;
     experiment_init(&experiment, 1);
@@ -112,7 +107,7 @@ static void results_of_a_day_are_kept(void **state)
     assert_null(experiment_last_of(&experiment, 1, 25 * HOUR)); /* a day later */
 }
 
-static void an_hour_is_waited_after_who_was_held(void **state)
+TEST(an_hour_is_waited_after_who_was_held)
 {
     struct experiment experiment;
     experiment_init(&experiment, 1);
@@ -127,7 +122,7 @@ static void an_hour_is_waited_after_who_was_held(void **state)
     assert_true(experiment_may_begin(&experiment, 3 * HOUR));
 }
 
-static void orders_are_drawn_and_balanced(void **state)
+TEST(orders_are_drawn_and_balanced)
 {
     unsigned first = 0;
     for (uint64_t seed = 1; seed <= 200; seed++) {
@@ -183,7 +178,7 @@ static void expect_rates(double effect, double part, double noise, const unsigne
     assert_in_range(counts[EXPERIMENT_REFUTED], refuted[0], refuted[1]);
 }
 
-static void rates_with_noise(void **state)
+TEST(rates_with_noise)
 {
     expect_rates(0, 1, 0.02, (const unsigned[]){0, 10}, (const unsigned[]){990, 1000});
     expect_rates(0, 1, 0.05, (const unsigned[]){0, 20}, (const unsigned[]){820, 900});
@@ -298,16 +293,7 @@ static uint64_t now(void *context)
 
 static void start(struct scene *scene, bool enforce, const char *mode, const char *rest)
 {
-    char text[2048];
-    snprintf(text, sizeof text,
-             "{\"governor\":1,\"mode\":\"enforce\",\"state_directory\":\"%s\",\"classes\":["
-             "{\"name\":\"web\",\"role\":\"protected\",\"match\":[{\"namespace\":\"shop\","
-             "\"pod\":\"*\",\"container\":\"*\"}]},"
-             "{\"name\":\"batch\",\"role\":\"best_effort\",\"match\":[{\"namespace\":\"*\","
-             "\"pod\":\"*\",\"container\":\"*\"}]}],\"policies\":{\"threshold\":{\"classes\":["
-             "\"batch\"],\"mode\":\"%s\",\"factor\":1.1%s}}}",
-             scene->rig.state, mode, rest);
-    scene->config = governor_start_config(text);
+    scene->config = governor_start_threshold(&scene->rig, mode, rest);
     scene->governor =
         governor_start(&scene->rig, scene->config, enforce, scene->now_ns, &scene->last);
 }
@@ -431,7 +417,7 @@ static void expect_results(const struct scene *scene, size_t n)
 
 #define EXPERIMENT ",\"experiment\":true"
 
-static void who_makes_memory_slow_is_confirmed(void **state)
+TEST_WITH(who_makes_memory_slow_is_confirmed, setup, teardown)
 {
     struct scene *scene = *state;
     start(scene, true, "safe", EXPERIMENT);
@@ -459,7 +445,7 @@ static void who_makes_memory_slow_is_confirmed(void **state)
     assert_int_equal(got->ended_wall_ns, result(scene, 0)->ended_wall_ns);
 }
 
-static void an_innocent_is_refuted(void **state)
+TEST_WITH(an_innocent_is_refuted, setup, teardown)
 {
     struct scene *scene = *state;
     scene->effect = 0;
@@ -472,7 +458,7 @@ static void an_innocent_is_refuted(void **state)
 }
 
 /* In noise of 30 % nothing is ever decided, and the same container is tried again and again. */
-static void eight_seconds_in_any_hour(void **state)
+TEST_WITH(eight_seconds_in_any_hour, setup, teardown)
 {
     struct scene *scene = *state;
     uint64_t began_ns = scene->now_ns;
@@ -489,7 +475,7 @@ static void eight_seconds_in_any_hour(void **state)
     assert_true(scene->held_at[0] - began_ns >= HOUR);
 }
 
-static void who_does_something_else_is_let_be(void **state)
+TEST_WITH(who_does_something_else_is_let_be, setup, teardown)
 {
     struct scene *scene = *state;
     scene->noise = 0.3;
@@ -505,7 +491,7 @@ static void who_does_something_else_is_let_be(void **state)
 }
 
 /* Algorithm 1 begins at the base, and takes some calm ticks to give all back. */
-static void not_while_anything_is_held(void **state)
+TEST_WITH(not_while_anything_is_held, setup, teardown)
 {
     struct scene *scene = *state;
     start(scene, true, "paper", EXPERIMENT);
@@ -520,7 +506,7 @@ static void not_while_anything_is_held(void **state)
     expect_free(scene);
 }
 
-static void never_unasked(void **state)
+TEST_WITH(never_unasked, setup, teardown)
 {
     static const struct {
         bool enforce;
@@ -549,7 +535,7 @@ static void never_unasked(void **state)
 }
 
 /* It has moved to the place of another holding when it is to be given back. */
-static void who_moves_is_given_back(void **state)
+TEST_WITH(who_moves_is_given_back, setup, teardown)
 {
     struct scene *scene = *state;
     scene->noise = 0.3;
@@ -565,7 +551,7 @@ static void who_moves_is_given_back(void **state)
 }
 
 /* A third of it each: one alone would be refuted. */
-static void all_replicas_are_held(void **state)
+TEST_WITH(all_replicas_are_held, setup, teardown)
 {
     struct scene *scene = *state;
     scene->n = CONTAINERS;
@@ -581,7 +567,7 @@ static void all_replicas_are_held(void **state)
 
 /* Its least is a third of what it uses, or the bursts of a held slot are mostly of the time in
  * which it runs. That it uses less afterwards is the holding's own doing. */
-static void three_times_its_least(void **state)
+TEST_WITH(three_times_its_least, setup, teardown)
 {
     struct scene *scene = *state;
     scene->batch_cpus = 2.9;
@@ -597,7 +583,7 @@ static void three_times_its_least(void **state)
 }
 
 /* Two that began together have a half each at most; two that always go together have none. */
-static void who_is_in_a_group_is_tried(void **state)
+TEST_WITH(who_is_in_a_group_is_tried, setup, teardown)
 {
     static const double probabilities[] = {0.45, NAN};
     struct scene *scene = *state;
@@ -619,7 +605,7 @@ static void who_is_in_a_group_is_tried(void **state)
 }
 
 /* Undecided the first time, and less probable than who was not tried. */
-static void who_waits_longest_comes_first(void **state)
+TEST_WITH(who_waits_longest_comes_first, setup, teardown)
 {
     struct scene *scene = *state;
     scene->noise = 0.3;
@@ -639,7 +625,7 @@ static void who_waits_longest_comes_first(void **state)
 }
 
 /* Of an exporter with few ticks. */
-static void five_minutes_end_it(void **state)
+TEST_WITH(five_minutes_end_it, setup, teardown)
 {
     struct scene *scene = *state;
     scene->noise = 0.3;
@@ -656,7 +642,7 @@ static void five_minutes_end_it(void **state)
 }
 
 /* Nothing is held for what cannot be measured. */
-static void disturbed_bursts_hold_nobody(void **state)
+TEST_WITH(disturbed_bursts_hold_nobody, setup, teardown)
 {
     struct scene *scene = *state;
     scene->disturbed = true;
@@ -669,7 +655,7 @@ static void disturbed_bursts_hold_nobody(void **state)
 
 /* batch is held for shop, which waits as long; so it has everything back, to see what comes of it.
  */
-static void not_while_a_cut_is_tried(void **state)
+TEST_WITH(not_while_a_cut_is_tried, setup, teardown)
 {
     struct scene *scene = *state;
     scene->batch_probability = 0.97;
@@ -696,7 +682,7 @@ static void not_while_a_cut_is_tried(void **state)
 }
 
 /* Nothing can be written when the slot ends: no other slot until it could. */
-static void what_could_not_be_given_back_is_tried_again(void **state)
+TEST_WITH(what_could_not_be_given_back_is_tried_again, setup, teardown)
 {
     struct scene *scene = *state;
     char quota[64];
@@ -719,7 +705,7 @@ static void what_could_not_be_given_back_is_tried_again(void **state)
 }
 
 /* The exporter has nothing new to say: it is given back all the same; the pair does not count. */
-static void what_could_not_be_given_back_is_tried_without_a_view(void **state)
+TEST_WITH(what_could_not_be_given_back_is_tried_without_a_view, setup, teardown)
 {
     const struct experiment_meter meter = {slot, now, *state};
     struct scene *scene = *state;
@@ -746,7 +732,7 @@ static void what_could_not_be_given_back_is_tried_without_a_view(void **state)
     expect_free(scene);
 }
 
-static void a_pause_and_an_end_find_nobody_held(void **state)
+TEST_WITH(a_pause_and_an_end_find_nobody_held, setup, teardown)
 {
     struct scene *scene = *state;
     scene->noise = 0.3;
@@ -764,7 +750,7 @@ static void a_pause_and_an_end_find_nobody_held(void **state)
     expect_free(scene);
 }
 
-static void without_a_view_it_ends(void **state)
+TEST_WITH(without_a_view_it_ends, setup, teardown)
 {
     const struct experiment_meter meter = {slot, now, *state};
     struct scene *scene = *state;
@@ -800,7 +786,7 @@ static void expect_cut(struct scene *scene, const char *path, const char *chosen
 }
 
 /* Named with 0.85 is below 'sure': the next answer chooses, until the experiment. */
-static void who_is_confirmed_may_be_cut(void **state)
+TEST_WITH(who_is_confirmed_may_be_cut, setup, teardown)
 {
     struct scene *scene = *state;
     scene->batch_probability = 0.85;
@@ -816,40 +802,4 @@ static void who_is_confirmed_may_be_cut(void **state)
     assert_int_equal(result(scene, 0)->verdict, EXPERIMENT_CONFIRMED);
     expect_free(scene);
     expect_cut(scene, BATCH, "latency");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(five_pairs_confirm),
-        cmocka_unit_test(ten_pairs_refute),
-        cmocka_unit_test(what_is_surely_small_is_refuted),
-        cmocka_unit_test(what_is_not_decided),
-        cmocka_unit_test(results_of_a_day_are_kept),
-        cmocka_unit_test(an_hour_is_waited_after_who_was_held),
-        cmocka_unit_test(orders_are_drawn_and_balanced),
-        cmocka_unit_test(rates_with_noise),
-        cmocka_unit_test_setup_teardown(who_makes_memory_slow_is_confirmed, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_innocent_is_refuted, setup, teardown),
-        cmocka_unit_test_setup_teardown(eight_seconds_in_any_hour, setup, teardown),
-        cmocka_unit_test_setup_teardown(who_does_something_else_is_let_be, setup, teardown),
-        cmocka_unit_test_setup_teardown(not_while_anything_is_held, setup, teardown),
-        cmocka_unit_test_setup_teardown(never_unasked, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_could_not_be_given_back_is_tried_again, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(what_could_not_be_given_back_is_tried_without_a_view, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_pause_and_an_end_find_nobody_held, setup, teardown),
-        cmocka_unit_test_setup_teardown(who_moves_is_given_back, setup, teardown),
-        cmocka_unit_test_setup_teardown(all_replicas_are_held, setup, teardown),
-        cmocka_unit_test_setup_teardown(three_times_its_least, setup, teardown),
-        cmocka_unit_test_setup_teardown(who_is_in_a_group_is_tried, setup, teardown),
-        cmocka_unit_test_setup_teardown(who_waits_longest_comes_first, setup, teardown),
-        cmocka_unit_test_setup_teardown(five_minutes_end_it, setup, teardown),
-        cmocka_unit_test_setup_teardown(disturbed_bursts_hold_nobody, setup, teardown),
-        cmocka_unit_test_setup_teardown(not_while_a_cut_is_tried, setup, teardown),
-        cmocka_unit_test_setup_teardown(without_a_view_it_ends, setup, teardown),
-        cmocka_unit_test_setup_teardown(who_is_confirmed_may_be_cut, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,24 +31,10 @@ struct scene {
     size_t claims; /* 0: as many as there are without being asked */
 };
 
-static struct config *config_of(const struct scene *scene, const char *mode, const char *rest)
-{
-    char text[2048];
-    snprintf(text, sizeof text,
-             "{\"governor\":1,\"mode\":\"enforce\",\"state_directory\":\"%s\",\"classes\":["
-             "{\"name\":\"web\",\"role\":\"protected\",\"match\":[{\"namespace\":\"shop\","
-             "\"pod\":\"*\",\"container\":\"*\"}]},"
-             "{\"name\":\"batch\",\"role\":\"best_effort\",\"match\":[{\"namespace\":\"*\","
-             "\"pod\":\"*\",\"container\":\"*\"}]}],\"policies\":{\"threshold\":{\"classes\":["
-             "\"batch\"],\"mode\":\"%s\",\"factor\":1.1%s}}}",
-             scene->rig.state, mode, rest);
-    return governor_start_config(text);
-}
-
 static void start(struct scene *scene, bool enforce, const char *mode)
 {
     config_free(scene->config);
-    scene->config = config_of(scene, mode, "");
+    scene->config = governor_start_threshold(&scene->rig, mode, "");
     if (scene->claims > 0)
         scene->config->limits.claims = scene->claims;
     scene->governor =
@@ -317,7 +303,7 @@ TEST_WITH(who_is_exempt_is_not_to_be_moved, setup, teardown)
 {
     struct scene *scene = *state;
     struct governor_state look;
-    scene->config = config_of(scene, "paper", "},\"advice\":{");
+    scene->config = governor_start_threshold(&scene->rig, "paper", "},\"advice\":{");
     scene->governor = governor_start(&scene->rig, scene->config, true, scene->now_ns, &scene->last);
     warm_up(scene);
     for (int i = 0; i < 61; i++) {
@@ -622,7 +608,7 @@ TEST_WITH(a_new_configuration, setup, teardown)
     char error[256] = "";
     start_warm(scene);
     tick(scene, 131);
-    struct config *other = config_of(scene, "paper", ",\"enabled\":false");
+    struct config *other = governor_start_threshold(&scene->rig, "paper", ",\"enabled\":false");
     other->enforce = false;
     assert_int_equal(governor_reload(scene->governor, other, error, sizeof error), -EINVAL);
     expect_quota(scene, BATCH, "100000 100000");
@@ -665,7 +651,7 @@ TEST_WITH(another_configuration_cuts_nobody, setup, teardown)
     for (int i = 0; i < 2; i++)
         tick(scene, 100);
     expect_quota(scene, BATCH, "200000 100000");
-    struct config *other = config_of(scene, "paper", ",\"culprit_share\":0.2");
+    struct config *other = governor_start_threshold(&scene->rig, "paper", ",\"culprit_share\":0.2");
     assert_int_equal(governor_reload(scene->governor, other, error, sizeof error), 0);
     config_free(scene->config);
     scene->config = other;
@@ -693,7 +679,7 @@ TEST_WITH(another_mode_cuts_nobody, setup, teardown)
     tick(scene, 100);
     expect_quota(scene, BATCH, "200000 100000");
     for (size_t i = 0; i < 2; i++) {
-        struct config *other = config_of(scene, modes[i], "");
+        struct config *other = governor_start_threshold(&scene->rig, modes[i], "");
         assert_int_equal(governor_reload(scene->governor, other, error, sizeof error), 0);
         config_free(scene->config);
         scene->config = other;
@@ -756,7 +742,7 @@ TEST_WITH(memory_that_runs_out, setup, teardown)
     unsigned failed = 0;
     if (!malloc_fail(0))
         skip();
-    scene->config = config_of(scene, "paper", "");
+    scene->config = governor_start_threshold(&scene->rig, "paper", "");
     for (uint64_t n = 1; n <= 120; n++) {
         const struct governor_setup setup = {.config = scene->config,
                                              .enforce = true,

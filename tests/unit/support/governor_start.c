@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,21 @@ struct config *governor_start_config(const char *text)
     if (config_parse(text, strlen(text), &config, error, sizeof error))
         fail_msg("%s", error);
     return config;
+}
+
+struct config *governor_start_threshold(const struct governor_rig *rig, const char *mode,
+                                        const char *rest)
+{
+    char text[2048];
+    snprintf(text, sizeof text,
+             "{\"governor\":1,\"mode\":\"enforce\",\"state_directory\":\"%s\",\"classes\":["
+             "{\"name\":\"web\",\"role\":\"protected\",\"match\":[{\"namespace\":\"shop\","
+             "\"pod\":\"*\",\"container\":\"*\"}]},"
+             "{\"name\":\"batch\",\"role\":\"best_effort\",\"match\":[{\"namespace\":\"*\","
+             "\"pod\":\"*\",\"container\":\"*\"}]}],\"policies\":{\"threshold\":{\"classes\":["
+             "\"batch\"],\"mode\":\"%s\",\"factor\":1.1%s}}}",
+             rig->state, mode, rest);
+    return governor_start_config(text);
 }
 
 static void decided(void *context, const struct decision *decision)

@@ -11,6 +11,10 @@
 
 /* To be freed by config_free(). */
 struct config *governor_start_config(const char *text);
+/* Protects all of the namespace shop, and has all others as best effort for the policy threshold,
+ * with this mode, a factor of 1.1, and "rest" behind. */
+struct config *governor_start_threshold(const struct governor_rig *rig, const char *mode,
+                                        const char *rest);
 
 /* To be freed by governor_free(); config is borrowed, and 'last', of which it makes a copy of each
  * decision. */
