@@ -6,18 +6,18 @@
  * The probe's latency also where those of the containers are counted, and section 6 would take
  * these: a container's latency follows its own traffic as well, for which it would be named, and
  * the mean over them steps when one comes, goes or gets another baseline. The probe has hardly
- * any traffic of its own. Theirs are shared out instead, see attribution/victims.h.
+ * any traffic of its own. Theirs are shared out instead, see attribution/lanes/victims.h.
  */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "collectors/attribution/board.h"
-#include "collectors/attribution/moved/moved.h"
-#include "collectors/attribution/rates.h"
-#include "collectors/attribution/show.h"
-#include "collectors/attribution/total.h"
-#include "collectors/attribution/victims.h"
+#include "collectors/attribution/lanes/moved.h"
+#include "collectors/attribution/lanes/rates.h"
+#include "collectors/attribution/lanes/total.h"
+#include "collectors/attribution/lanes/victims.h"
+#include "collectors/attribution/page/board.h"
+#include "collectors/attribution/page/show.h"
 #include "collectors/learned/elsewhere.h"
 #include "collectors/parts/probe_latency.h"
 #include "collectors/table.h"

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/attribution/estimator.h"
+#include "collectors/attribution/regression/estimator.h"
 #include "collectors/parts/probe_latency.h"
 #include "collectors/table.h"
 #include "exporter/daemon/feed.h"

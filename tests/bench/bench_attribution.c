@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collectors/attribution/estimator.h"
-#include "collectors/attribution/ledger.h"
+#include "collectors/attribution/ledger/ledger.h"
+#include "collectors/attribution/regression/estimator.h"
 #include "tests/bench/bench.h"
 
 enum { HOGS = 3, LANE_BYTES = 256 };

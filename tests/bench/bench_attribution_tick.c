@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/attribution/lane.h"
+#include "collectors/attribution/lanes/lane.h"
 #include "collectors/table.h"
 #include "exporter/options/options.h"
 #include "tests/bench/bench.h"

@@ -4,7 +4,7 @@
  */
 #include <math.h>
 
-#include "collectors/attribution/estimator.h"
+#include "collectors/attribution/regression/estimator.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { CONTAINERS = 12 };

@@ -2,7 +2,7 @@
  * The first byte says whether the checksum is made right. */
 #include <math.h>
 
-#include "collectors/attribution/readings.h"
+#include "collectors/attribution/ledger/readings.h"
 #include "collectors/learned/keep.h"
 #include "exporter/state/state.h"
 #include "tests/fuzz/fuzz.h"

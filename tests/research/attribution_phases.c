@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/attribution/estimator.h"
+#include "collectors/attribution/regression/estimator.h"
 #include "tests/research/attribution.h"
 #include "tests/simnode/model/rng.h"
 

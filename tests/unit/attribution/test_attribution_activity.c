@@ -1,7 +1,7 @@
 /* CPU time per NUMA node: whose CPUs are whose, and not the probe's. */
 #include <string.h>
 
-#include "collectors/attribution/activity.h"
+#include "collectors/attribution/lanes/activity.h"
 #include "exporter/source/source.h"
 #include "tests/unit/support/unit.h"
 

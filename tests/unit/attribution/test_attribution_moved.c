@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/attribution/lane.h"
+#include "collectors/attribution/lanes/lane.h"
 #include "collectors/table.h"
 #include "exporter/state/state.h"
 #include "tests/unit/support/interference_rig.h"

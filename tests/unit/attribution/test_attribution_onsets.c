@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/attribution/lane.h"
+#include "collectors/attribution/lanes/lane.h"
 #include "collectors/table.h"
 #include "exporter/live/live.h"
 #include "exporter/state/state.h"

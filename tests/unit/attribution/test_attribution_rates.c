@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/attribution/rates.h"
+#include "collectors/attribution/lanes/rates.h"
 #include "tests/unit/support/unit.h"
 
 enum { LANES = 4 };

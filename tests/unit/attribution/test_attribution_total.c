@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/attribution/lane.h"
-#include "collectors/attribution/total.h"
+#include "collectors/attribution/lanes/lane.h"
+#include "collectors/attribution/lanes/total.h"
 #include "collectors/table.h"
 #include "tests/unit/support/malloc_count.h"
 #include "tests/unit/support/unit.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/attribution/activity.h"
-#include "collectors/attribution/lane.h"
+#include "collectors/attribution/lanes/activity.h"
+#include "collectors/attribution/lanes/lane.h"
 #include "collectors/table.h"
 #include "tests/unit/support/interference_rig.h"
 #include "tests/unit/support/malloc_count.h"

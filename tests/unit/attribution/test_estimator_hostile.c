@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "collectors/attribution/posterior.h"
-#include "collectors/attribution/solve.h"
+#include "collectors/attribution/regression/posterior.h"
+#include "collectors/attribution/regression/solve.h"
 #include "tests/unit/support/attribution_rig.h"
 #include "tests/unit/support/unit.h"
 

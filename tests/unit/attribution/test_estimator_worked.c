@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collectors/attribution/estimator.h"
+#include "collectors/attribution/regression/estimator.h"
 #include "tests/unit/support/unit.h"
 
 struct row {

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/attribution/ledger.h"
-#include "collectors/attribution/one_of.h"
-#include "collectors/attribution/onset.h"
-#include "collectors/attribution/outside.h"
-#include "collectors/attribution/readings.h"
+#include "collectors/attribution/ledger/ledger.h"
+#include "collectors/attribution/ledger/one_of.h"
+#include "collectors/attribution/ledger/onset.h"
+#include "collectors/attribution/ledger/outside.h"
+#include "collectors/attribution/ledger/readings.h"
 #include "tests/unit/support/attribution_rig.h"
 #include "tests/unit/support/unit.h"
 

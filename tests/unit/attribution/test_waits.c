@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "collectors/attribution/waits.h"
+#include "collectors/attribution/node/waits.h"
 #include "tests/unit/support/unit.h"
 
 enum { CONTAINERS = 40 };

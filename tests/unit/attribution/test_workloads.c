@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collectors/attribution/workloads.h"
+#include "collectors/attribution/lanes/workloads.h"
 #include "tests/unit/support/unit.h"
 
 static const uint64_t hour_ns = 3600 * UINT64_C(1000000000);

@@ -5,7 +5,7 @@
 #ifndef IE_TESTS_ATTRIBUTION_RIG_H
 #define IE_TESTS_ATTRIBUTION_RIG_H
 
-#include "collectors/attribution/estimator.h"
+#include "collectors/attribution/regression/estimator.h"
 
 enum { RIG_CONTAINERS = 300 };
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "collectors/attribution/lane.h"
+#include "collectors/attribution/lanes/lane.h"
 #include "collectors/table.h"
 
 static uint64_t seed;

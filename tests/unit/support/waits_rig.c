@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "collectors/attribution/lane.h"
+#include "collectors/attribution/lanes/lane.h"
 #include "tests/unit/support/malloc_count.h"
 #include "tests/unit/support/unit.h"
 

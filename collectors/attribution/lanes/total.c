@@ -1,0 +1,56 @@
+#include "collectors/attribution/lanes/total.h"
+
+#include <math.h>
+
+static const uint64_t patience_ns = 60ull * 1000000000ull;
+/* A longer window is of other moments than the containers'. */
+static const double alike = 1.5;
+
+void traffic_total_open(struct traffic_total *total, const struct collector_env *env)
+{
+    struct verdict why = {0};
+    *total = (struct traffic_total){0};
+    if (!cas_traffic_open(&total->cas, env, &why))
+        log_info(env->log, "attribution",
+                 "memory traffic is that of the containers, without the host's own, since the "
+                 "memory controllers do not tell it: %s",
+                 why.words);
+}
+
+void traffic_total_close(struct traffic_total *total)
+{
+    cas_traffic_close(&total->cas);
+}
+
+void traffic_total_read(struct traffic_total *total, const struct tick *tick)
+{
+    cas_traffic_read(&total->cas);
+    total->known =
+        total->cas.known && total->cas.seconds * 1e9 <= alike * (double)tick->interval_ns;
+    if (total->known)
+        total->counted_ns = tick->mono_ns;
+    total->counted = total->counted_ns > 0 && tick->mono_ns - total->counted_ns <= patience_ns;
+}
+
+/* The place whose memory is the node's; -1: there is none. */
+static int place_of(const struct machine *machine, int numa_node)
+{
+    if (machine->numa_nodes == 1)
+        return PLACE_NODE;
+    if (!places_are_sockets(machine) || machine->numa_nodes != machine->sockets)
+        return -1;
+    for (int cpu = 0; cpu < MACHINE_CPUS; cpu++)
+        if (machine_numa_node_of(machine, cpu) == numa_node)
+            return machine_socket_of(machine, cpu);
+    return -1;
+}
+
+bool traffic_total_of(const struct traffic_total *total, const struct machine *machine,
+                      int numa_node, double *lines_per_second)
+{
+    int place = place_of(machine, numa_node);
+    if (!total->counted || place < 0)
+        return false;
+    *lines_per_second = total->known ? total->cas.rate[place] : NAN;
+    return true;
+}

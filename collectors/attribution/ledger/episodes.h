@@ -1,0 +1,23 @@
+/* The episodes of a ledger: found, judged, committed (ONSETS.md L4, L5). Internal to the ledger. */
+#ifndef IE_COLLECTORS_ATTRIBUTION_LEDGER_EPISODES_H
+#define IE_COLLECTORS_ATTRIBUTION_LEDGER_EPISODES_H
+
+#include "collectors/attribution/ledger/ledger.h"
+
+/* Whose activity has jumped. */
+void episodes_find(struct ledger *ledger);
+/* Those whose time has come are held against the latency. */
+void episodes_judge(struct ledger *ledger);
+/* None of them is in the windows that come. */
+void episodes_cut(struct ledger *ledger);
+/* What it does is not known: neither what its open episode comes to. */
+void episodes_lose(struct ledger *ledger, uint32_t workload);
+void episodes_forget(struct ledger *ledger, uint32_t workload);
+
+/* Whether somebody who makes memory slow, more likely than not, jumped within `near` readings. */
+bool episodes_explain(const struct ledger *ledger, uint64_t reading, unsigned near);
+
+/* Evidence is bounded, so that who begins to do otherwise is seen within a few times. */
+static const double least_evidence = -6, most_evidence = 8;
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * What is known of every node, for a page that other threads make: names and numbers of one tick.
+ *
+ * The collector writes a list and then shows it at once, and never waits; readers get a copy. Fixed
+ * size.
+ */
+#ifndef IE_COLLECTORS_ATTRIBUTION_PAGE_BOARD_H
+#define IE_COLLECTORS_ATTRIBUTION_PAGE_BOARD_H
+
+#include "collectors/attribution/lanes/lane.h"
+#include "collectors/parts/board.h"
+#include "exporter/base/textbuf.h"
+
+/* Containers that are named, suspected or in groups at the same time, on all nodes together. */
+enum { ATTRIBUTION_BOARD_ROWS = 256 };
+
+struct attribution_board_row {
+    uint32_t domain; /* index */
+    enum attribution_state state;
+    unsigned group; /* of the domain: index; where the state says so */
+    /* Cut where they are longer than Kubernetes allows. */
+    char namespace_[64], pod[256], name[256], short_id[13];
+    double probability; /* NaN: not known */
+    double caused_ns, sd_ns, score, support, activity, lowest;
+};
+
+/* Of one that is among a domain's heaviest aggressors, or its most burdened victims. */
+struct attribution_board_party {
+    char namespace_[64], pod[256], name[256], short_id[13];
+    size_t slot;
+    struct attribution_traffic traffic;
+};
+
+struct attribution_board_domain {
+    int numa_node;
+    bool traffic; /* is the activity; else CPU time */
+    bool known;   /* what follows, but for the candidates */
+    enum gate_domain_state state;
+    double latency_ns, calm_ns, excess_ns, by_ns[ATTRIBUTION_PARTS]; /* see node.h */
+    double noise_ratio, inflation_ratio;
+    unsigned candidates;
+    double steps_per_hour; /* of the latency, by itself */
+    uint64_t readings;
+    unsigned n_groups;
+    struct attribution_found_group groups[ATTRIBUTION_FINDING_GROUPS];
+
+    struct attribution_total total; /* where activity is traffic */
+    enum waits_state waits;         /* where it is known, so is what follows */
+    unsigned victims, learning;
+    double wait_seconds, host_wait_seconds;
+    struct attribution_sums sums;
+    size_t first_party; /* its aggressors, then its victims */
+    unsigned n_aggressors, n_burdened;
+};
+
+struct attribution_board_list {
+    uint64_t wall_ns; /* of the tick; 0: there was none yet */
+    bool cut;         /* there were more rows than fit */
+    size_t n_domains, n_rows, n_parties;
+    struct attribution_board_domain domains[ATTRIBUTION_NODES];
+    struct attribution_board_row rows[ATTRIBUTION_BOARD_ROWS];
+    struct attribution_board_party parties[2 * WAITS_TOP * ATTRIBUTION_NODES];
+};
+
+/* 0 or -ENOMEM. */
+int attribution_board_new(struct board **out);
+
+/* The writer, after a tick. Not shown, until the next, while a reader is copying. */
+void attribution_board_write(struct board *board, const struct attribution_context *collector,
+                             const struct lanes *lanes, const struct tick *tick);
+
+/* Any thread: a copy of what is shown, for free(); NULL: nothing is, or out of memory. */
+struct attribution_board_list *attribution_board_copy(struct board *board);
+
+/* Any thread. The document /api/v1/interference: who makes memory slow now, and how sure that is;
+ * board NULL: the collector does not run. 0 or -ENOMEM. */
+int attribution_page_render(struct board *board, const char *source, struct textbuf *out);
+
+/* Any thread. The same in a sentence per NUMA node, plain text, for the landing page; nothing where
+ * nothing is known yet, or out of memory. */
+void attribution_headline(struct board *board, struct textbuf *out);
+
+#endif
