@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "collectors/formulas/control_billing.h"
+#include "exporter/governor/decide/control/control_billing.h"
 #include "tests/simnode/formulas/theory.h"
 
 enum { CORES = 4, MEGA_CYCLES = 40, REDUCED_MEGA_CYCLES = 10, PAIRS = 6, FIRST_PAIR = 1 };

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collectors/formulas/control_nvmm.h"
 #include "exporter/governor/act/guard.h"
+#include "exporter/governor/decide/control/control_nvmm.h"
 #include "exporter/governor/decide/control/control_safe.h"
 #include "exporter/governor/see/client.h"
 #include "exporter/governor/see/view.h"
@@ -56,7 +56,7 @@ enum calibrate {
 
 enum control_mode {
     CONTROL_SAFE, /* what was calm: decide/control/control_safe.h */
-    CONTROL_PAPER /* algorithm 1: formulas/control_threshold.h */
+    CONTROL_PAPER /* algorithm 1: control/control_threshold.h */
 };
 
 struct threshold_config {

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "collectors/formulas/control_billing.h"
+#include "exporter/governor/decide/control/control_billing.h"
 #include "tests/unit/support/unit.h"
 
 /* A minute each; the last one's answer. */

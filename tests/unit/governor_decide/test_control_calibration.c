@@ -1,7 +1,7 @@
 #include <math.h>
 
-#include "collectors/formulas/control_calibration.h"
-#include "collectors/formulas/control_threshold.h"
+#include "exporter/governor/decide/control/control_calibration.h"
+#include "exporter/governor/decide/control/control_threshold.h"
 #include "tests/unit/support/draw.h"
 #include "tests/unit/support/unit.h"
 

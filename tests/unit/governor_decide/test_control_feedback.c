@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "collectors/formulas/control_feedback.h"
+#include "exporter/governor/decide/control/control_feedback.h"
 #include "tests/unit/support/unit.h"
 
 /* ---- a bound of 1.5 ---- */

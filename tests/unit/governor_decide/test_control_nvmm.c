@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "collectors/formulas/control_nvmm.h"
+#include "exporter/governor/decide/control/control_nvmm.h"
 #include "tests/unit/support/unit.h"
 
 enum { ROOM = 4, GENERAL = CONTROL_NVMM_GENERAL, WRITERS = CONTROL_NVMM_WRITERS };

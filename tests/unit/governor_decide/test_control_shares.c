@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "collectors/formulas/control_shares.h"
+#include "exporter/governor/decide/control/control_feedback.h"
 #include "tests/unit/support/unit.h"
 
 static void expect_in_steps(const double *slowdowns, const unsigned *want, unsigned floor,

@@ -35,7 +35,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collectors/formulas/control_threshold.h"
+#include "exporter/governor/decide/control/control_threshold.h"
 
 struct control_safe_config {
     double base_cores, step_cores; /* both > 0 */

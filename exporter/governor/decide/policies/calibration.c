@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/formulas/control_calibration.h"
-#include "collectors/formulas/control_threshold.h"
 #include "exporter/base/hash.h"
+#include "exporter/governor/decide/control/control_calibration.h"
+#include "exporter/governor/decide/control/control_threshold.h"
 
 enum { STARTS = CLAIMS_MAX };
 

@@ -1,6 +1,6 @@
 /*
  * What is normal for protected containers, learned while best effort is held: when it is held, for
- * whom, and what came of it (formulas/control_calibration.h).
+ * whom, and what came of it (control/control_calibration.h).
  *
  * Once for each start of a container, which is its cgroup: one that has had its time is never held
  * for again, also when it is gone for a while. All that wait for it learn in the same hold. A hold

@@ -7,7 +7,7 @@
 #ifndef IE_GOVERNOR_METER_H
 #define IE_GOVERNOR_METER_H
 
-#include "collectors/formulas/control_feedback.h"
+#include "exporter/governor/decide/control/control_feedback.h"
 #include "exporter/governor/decide/policies/policy.h"
 
 /* Of one container in the last step. */

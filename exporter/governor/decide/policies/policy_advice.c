@@ -1,6 +1,6 @@
 /*
  * Advice to who places pods: whether this node should get more work, and which best-effort
- * container it should lose (formulas/control_billing.h, control_admission). Nobody is touched.
+ * container it should lose (control/control_billing.h, control_admission). Nobody is touched.
  *
  * A step is a minute. Admission goes by the greatest slowdown of a protected container over five
  * minutes; the candidate is the best-effort container with the most memory reads in the last one,
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/formulas/control_billing.h"
+#include "exporter/governor/decide/control/control_billing.h"
 #include "exporter/governor/decide/policies/meter.h"
 
 enum { MINUTES = 5, MINUTE_SECONDS = 60 };

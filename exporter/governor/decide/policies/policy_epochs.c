@@ -1,5 +1,5 @@
 /*
- * Slowdowns by measuring (formulas/control_billing.h, control_epoch_slowdown): now and then all of
+ * Slowdowns by measuring (control/control_billing.h, control_epoch_slowdown): now and then all of
  * best effort is held at its least ways and bandwidth for two ticks, the first to warm up, and
  * in the second one protected container is read, in turn. "Alone" is: alone among those that are
  * never held, the protected ones among them.
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/formulas/control_billing.h"
+#include "exporter/governor/decide/control/control_billing.h"
 #include "exporter/governor/decide/policies/survey.h"
 
 enum {

@@ -1,6 +1,6 @@
 /*
- * Memory bandwidth by feedback (formulas/control_feedback.h, control_shares.h), ten points at a
- * time, or the hardware's next coarser step.
+ * Memory bandwidth by feedback (control/control_feedback.h), ten points at a time, or the
+ * hardware's next coarser step.
  *
  * Mode bound: while a protected container is slower than its class's bound and loses most of that
  * in memory, the culprits among best effort (culprits.h) get less. Mode fair,
@@ -14,8 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "collectors/formulas/control_feedback.h"
-#include "collectors/formulas/control_shares.h"
+#include "exporter/governor/decide/control/control_feedback.h"
 #include "exporter/governor/decide/policies/culprits.h"
 #include "exporter/governor/decide/policies/meter.h"
 

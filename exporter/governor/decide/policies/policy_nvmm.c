@@ -1,5 +1,5 @@
 /*
- * Core specialisation of Schmidt 2022 (formulas/control_nvmm.h): threads that store to persistent
+ * Core specialisation of Schmidt 2022 (control/control_nvmm.h): threads that store to persistent
  * memory are kept on a few CPUs, while there are many of them.
  *
  * The exporter tells of threads that have stored, and when; the time of a thread's latest store is
@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/formulas/control_nvmm.h"
+#include "exporter/governor/decide/control/control_nvmm.h"
 #include "exporter/governor/decide/policies/policy.h"
 
 enum { THREADS = 512 };
 
-/* Whose a thread is; the table of formulas/ knows numbers only. */
+/* Whose a thread is; struct control_nvmm knows numbers only. */
 struct owned {
     int tid;
     uint64_t cgroup_id;

@@ -1,5 +1,5 @@
 /*
- * Ways of the last-level cache by feedback (formulas/control_feedback.h), one way a step.
+ * Ways of the last-level cache by feedback (control/control_feedback.h), one way a step.
  *
  * After ASM-QoS: best effort is kept to the lower ways, as many for all containers of a class, so
  * that protected ones, which may use all, have the others alone. While one of them is slower than
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/formulas/control_feedback.h"
+#include "exporter/governor/decide/control/control_feedback.h"
 #include "exporter/governor/decide/policies/meter.h"
 
 struct ways_policy {

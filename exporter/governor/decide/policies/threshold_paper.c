@@ -1,4 +1,4 @@
-/* Algorithm 1 as it is printed (formulas/control_threshold.h). */
+/* Algorithm 1 as it is printed (control/control_threshold.h). */
 #include <math.h>
 
 #include "exporter/governor/decide/policies/threshold.h"

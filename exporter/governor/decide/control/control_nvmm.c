@@ -1,4 +1,4 @@
-#include "collectors/formulas/control_nvmm.h"
+#include "exporter/governor/decide/control/control_nvmm.h"
 
 #include <math.h>
 #include <string.h>

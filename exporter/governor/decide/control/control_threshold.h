@@ -12,8 +12,8 @@
  * Worked (theta 110, max 3): l = 100 104 103 131 129 101 102 103 104 105 99
  *         -> 1 1.5 2 2.5 1 1 1.5 2 2.5 3 3 3, the first before any l.
  */
-#ifndef IE_FORMULAS_CONTROL_THRESHOLD_H
-#define IE_FORMULAS_CONTROL_THRESHOLD_H
+#ifndef IE_GOVERNOR_CONTROL_THRESHOLD_H
+#define IE_GOVERNOR_CONTROL_THRESHOLD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "collectors/formulas/control_threshold.h"
+#include "exporter/governor/decide/control/control_threshold.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "collectors/formulas/control_feedback.h"
+#include "exporter/governor/decide/control/control_feedback.h"
 
 #include <math.h>
 
@@ -63,4 +63,26 @@ unsigned control_mba_feedback(struct control_mba *state, unsigned percent, unsig
         return percent;
     state->calm = 0;
     return percent + gran < 100 ? percent + gran : 100;
+}
+
+void control_mba_map(const double *slowdowns, size_t n, unsigned floor, unsigned gran,
+                     unsigned *percent)
+{
+    double greatest = 1;
+    for (size_t i = 0; i < n; i++)
+        greatest = fmax(greatest, slowdowns[i]);
+    for (size_t i = 0; i < n; i++) {
+        double share = 100 * fmax(1, slowdowns[i]) / greatest / gran;
+        /* 25 of 100 in steps of 10 is 2.5, whatever rounding made of it. */
+        unsigned rounded = (unsigned)(share + 0.5 + 1e-9) * gran;
+        rounded = rounded + gran > 100 ? 100 : rounded; /* 100 may be no multiple */
+        percent[i] = rounded < floor ? floor : rounded;
+    }
+}
+
+unsigned control_mba_step(unsigned set, unsigned want, unsigned gran)
+{
+    if (set > want)
+        return set - want > gran ? set - gran : want;
+    return want - set > gran ? set + gran : want;
 }

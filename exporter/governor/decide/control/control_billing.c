@@ -1,4 +1,4 @@
-#include "collectors/formulas/control_billing.h"
+#include "exporter/governor/decide/control/control_billing.h"
 
 #include <math.h>
 

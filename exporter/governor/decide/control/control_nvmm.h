@@ -21,8 +21,8 @@
  * writes -> until 350; 340 7 other -> refused; 349 8 other -> 0; 350 8 other -> 7 expires to 0,
  * until 60350, and 8 is renewed; 60350 -> both are gone.
  */
-#ifndef IE_FORMULAS_CONTROL_NVMM_H
-#define IE_FORMULAS_CONTROL_NVMM_H
+#ifndef IE_GOVERNOR_CONTROL_NVMM_H
+#define IE_GOVERNOR_CONTROL_NVMM_H
 
 #include <stdbool.h>
 #include <stddef.h>

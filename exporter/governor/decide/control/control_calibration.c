@@ -1,4 +1,4 @@
-#include "collectors/formulas/control_calibration.h"
+#include "exporter/governor/decide/control/control_calibration.h"
 
 #include <math.h>
 #include <string.h>

@@ -22,8 +22,8 @@
  * Worked: held from 0 to 31 and from 91 to 151: of the ten minutes before 200, 91 s; before 620,
  *         71; before 751, 0.
  */
-#ifndef IE_FORMULAS_CONTROL_CALIBRATION_H
-#define IE_FORMULAS_CONTROL_CALIBRATION_H
+#ifndef IE_GOVERNOR_CONTROL_CALIBRATION_H
+#define IE_GOVERNOR_CONTROL_CALIBRATION_H
 
 #include <stdbool.h>
 

@@ -6,8 +6,8 @@
  * Nothing flushes a cache when a mask shrinks, so what a change does is judged after three steps.
  * Slowdowns and parts that are not known are NaN, and then nothing is done for their sake.
  */
-#ifndef IE_FORMULAS_CONTROL_FEEDBACK_H
-#define IE_FORMULAS_CONTROL_FEEDBACK_H
+#ifndef IE_GOVERNOR_CONTROL_FEEDBACK_H
+#define IE_GOVERNOR_CONTROL_FEEDBACK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,5 +75,23 @@ struct control_mba {
  */
 unsigned control_mba_feedback(struct control_mba *state, unsigned percent, unsigned gran,
                               unsigned floor, bool over, double memory_part, bool culprit);
+
+/* ---- shares by slowdown of the bandwidth that Memory Bandwidth Allocation leaves ---- */
+
+/*
+ * Bandwidth in percent, in steps of 'gran' (half a step up), at least 'floor' and at most 100:
+ *
+ *     percent_i = max(floor, round(100 slowdown_i / greatest slowdown))
+ *
+ * Where 100 is no multiple of 'gran', the last one before it is 100.
+ *
+ * Worked, floor 20, steps of 10: 2 4 1 1 -> 50 100 30 30; 4 2 1.6 1.2 -> 100 50 40 30. Steps of 12:
+ *         2 4 1 1 -> 48 100 24 24.
+ */
+void control_mba_map(const double *slowdowns, size_t n, unsigned floor, unsigned gran,
+                     unsigned *percent);
+
+/* One step from what is set towards what is to be. Worked, steps of 10: 100 to 30 -> 90. */
+unsigned control_mba_step(unsigned set, unsigned want, unsigned gran);
 
 #endif

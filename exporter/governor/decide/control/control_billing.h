@@ -3,8 +3,8 @@
  * 7.5, which names no algorithm: ours), and a slowdown from an epoch on hardware (ours, after
  * section 4). Pure.
  */
-#ifndef IE_FORMULAS_CONTROL_BILLING_H
-#define IE_FORMULAS_CONTROL_BILLING_H
+#ifndef IE_GOVERNOR_CONTROL_BILLING_H
+#define IE_GOVERNOR_CONTROL_BILLING_H
 
 #include <stdbool.h>
 
