@@ -11,7 +11,7 @@
     [ROLE_STALLS_L3_MISS] = "perf_raw::r60006a3", [ROLE_LOADS_LOCAL_DRAM] = "perf_raw::r01d3",     \
     [ROLE_LOADS_REMOTE_DRAM] = "perf_raw::r02d3", [ROLE_STORES] = "perf_raw::r82d0",               \
     [ROLE_LOADS] = "perf_raw::r81d0", [ROLE_LLC_MISSES] = "perf_raw::r412e",                       \
-    [ROLE_RFO] = "perf_raw::r0421",
+    [ROLE_RFO] = "perf_raw::r0421"
 
 #define QUEUES                                                                                     \
     [ROLE_IMC_CLOCKTICKS] = "pmu:NAME/event=0x01,umask=0x01/",                                     \
@@ -22,7 +22,7 @@
     [ROLE_PMM_RPQ_OCCUPANCY] = "pmu:NAME/event=0xe0,umask=0x01/ + "                                \
                                "pmu:NAME/event=0xe0,umask=0x02/",                                  \
     [ROLE_CAS_READS] = "pmu:NAME/event=0x05,umask=0xcf/",                                          \
-    [ROLE_CAS_WRITES] = "pmu:NAME/event=0x05,umask=0xf0/",
+    [ROLE_CAS_WRITES] = "pmu:NAME/event=0x05,umask=0xf0/"
 
 /*
  * Sapphire Rapids. libpfm4 4.13 has no names for some unit masks: raw ones. The occupancy
@@ -58,10 +58,7 @@ const struct event_table event_table_spr = {
             [ROLE_RFO] = "spr::OFFCORE_REQUESTS:0x04",
         },
     .channels = 1,
-    .uncore_event =
-        {
-            {QUEUES},
-        },
+    .uncore_event = {{QUEUES}},
 };
 
 /* Emerald Rapids: Sapphire Rapids' core and memory controller. c_cache is calibrated. */
@@ -74,10 +71,7 @@ const struct event_table event_table_emr = {
     .general_counters = 4,
     .event = {RAW_EVENTS},
     .channels = 1,
-    .uncore_event =
-        {
-            {QUEUES},
-        },
+    .uncore_event = {{QUEUES}},
 };
 
 /*

@@ -11,6 +11,12 @@
     [ROLE_L1D_FILLS_L3] = "perf_raw::r0244", [ROLE_L1D_FILLS_NEAR_DRAM] = "perf_raw::r0844",       \
     [ROLE_L1D_FILLS_FAR_DRAM] = "perf_raw::r4044", [ROLE_L1D_FILLS_OTHER_CCX] = "perf_raw::r1444",
 
+/* The L3's of Zen 2 and 3. */
+#define L3_EVENTS(any)                                                                             \
+    [ROLE_L3_ANY_WAIT] = "pmu:amd_l3/event=0x90/",                                                 \
+    [ROLE_L3_ANY_READS] = "pmu:amd_l3/event=0x9a,umask=" #any "/",                                 \
+    [ROLE_L3_CPU_CYCLES] = "pmu:msr/aperf/", [ROLE_L3_CPU_REF_CYCLES] = "pmu:msr/mperf/"
+
 /* Of all cores, threads and slices: the kernel fills them in only where no thread mask is given,
  * and then for one slice. */
 #define L3_SAMPLED(event, umask)                                                                   \
@@ -30,7 +36,7 @@
     [ROLE_L3_FAR_DRAM_READS] = L3_SAMPLED(0xad, 0x02),                                             \
     [ROLE_L3_OTHER_CCX_WAIT] = L3_SAMPLED(0xac, 0x0c),                                             \
     [ROLE_L3_OTHER_CCX_READS] = L3_SAMPLED(0xad, 0x0c),                                            \
-    [ROLE_L3_CXL_WAIT] = L3_SAMPLED(0xac, 0x30), [ROLE_L3_CXL_READS] = L3_SAMPLED(0xad, 0x30),
+    [ROLE_L3_CXL_WAIT] = L3_SAMPLED(0xac, 0x30), [ROLE_L3_CXL_READS] = L3_SAMPLED(0xad, 0x30)
 
 /*
  * Zen 2: EPYC 7002 (Rome), Ryzen 3000, 4000. Its cores count no misses in flight, so that there is
@@ -44,15 +50,7 @@ const struct event_table event_table_zen2 = {
     .no_fixed_counters = true,
     .event = {CORE_EVENTS},
     .channels = 1,
-    .uncore_event =
-        {
-            {
-                [ROLE_L3_ANY_WAIT] = "pmu:amd_l3/event=0x90/",
-                [ROLE_L3_ANY_READS] = "pmu:amd_l3/event=0x9a,umask=0x3f/",
-                [ROLE_L3_CPU_CYCLES] = "pmu:msr/aperf/",
-                [ROLE_L3_CPU_REF_CYCLES] = "pmu:msr/mperf/",
-            },
-        },
+    .uncore_event = {{L3_EVENTS(0x3f)}},
 };
 
 /*
@@ -81,15 +79,7 @@ const struct event_table event_table_zen3 = {
     .no_fixed_counters = true,
     .event = {[ROLE_L1D_FILLS_MEMORY] = "perf_raw::r5c44", CORE_EVENTS FILL_EVENTS},
     .channels = 1,
-    .uncore_event =
-        {
-            {
-                [ROLE_L3_ANY_WAIT] = "pmu:amd_l3/event=0x90/",
-                [ROLE_L3_ANY_READS] = "pmu:amd_l3/event=0x9a,umask=0xff/",
-                [ROLE_L3_CPU_CYCLES] = "pmu:msr/aperf/",
-                [ROLE_L3_CPU_REF_CYCLES] = "pmu:msr/mperf/",
-            },
-        },
+    .uncore_event = {{L3_EVENTS(0xff)}},
 };
 
 /*
@@ -105,10 +95,7 @@ const struct event_table event_table_zen4 = {
     .no_fixed_counters = true,
     .event = {CORE_EVENTS FILL_EVENTS CXL_EVENTS},
     .channels = 1,
-    .uncore_event =
-        {
-            {SAMPLED_L3_EVENTS},
-        },
+    .uncore_event = {{SAMPLED_L3_EVENTS}},
 };
 
 /*
@@ -125,8 +112,5 @@ const struct event_table event_table_zen5 = {
     .no_fixed_counters = true,
     .event = {[ROLE_LLC_MISSES] = "perf_raw::r10000dc65", CORE_EVENTS FILL_EVENTS CXL_EVENTS},
     .channels = 1,
-    .uncore_event =
-        {
-            {SAMPLED_L3_EVENTS},
-        },
+    .uncore_event = {{SAMPLED_L3_EVENTS}},
 };
