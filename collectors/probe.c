@@ -9,7 +9,7 @@
 
 #include "collectors/formulas/core_latency.h"
 #include "collectors/learned/day_percentile.h"
-#include "collectors/learned/hour_percentile.h"
+#include "collectors/learned/hour.h"
 #include "collectors/learned/keep.h"
 #include "collectors/parts/core_lane.h"
 #include "collectors/parts/fill_counts.h"

@@ -15,8 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collectors/learned/slices.h"
-#include "collectors/learned/traffic_measure.h"
+#include "collectors/learned/hour.h"
+#include "collectors/learned/traffic_fit.h"
 
 /* Buckets: 0 is everything below 16 a second, which is nothing; i begins at 2^(4 + (i - 1)/2); the
  * last is open (2^35 lines a second are 2 TB/s). */

@@ -11,9 +11,8 @@
 
 #include "collectors/learned/calm.h"
 #include "collectors/learned/day_percentile.h"
-#include "collectors/learned/hour_percentile.h"
+#include "collectors/learned/hour.h"
 #include "collectors/learned/normal.h"
-#include "collectors/learned/rate_peak.h"
 #include "collectors/learned/unloaded.h"
 #include "exporter/state/fields.h"
 

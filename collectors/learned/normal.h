@@ -6,12 +6,14 @@
  * frequency is no interference. The best basis that is known wins:
  *
  *     calm          the mean of its busy windows in calm ticks, of the last hour of such windows;
- *                   of those only that usual.h allows
+ *                   without those that usual_allows_calm() refuses
  *     extrapolated  its latency at no co-runner traffic, from how it follows that traffic; but not
  *                   less than it saw in the calmest tenth of its minutes, for a line may end
  *                   anywhere below what was seen
- *     usual         the 20th percentile of the last 24 hours (usual.h), once there are ten minutes
- *                   of them: not "alone", but a rise against it is an incident
+ *     usual         the 20th percentile of the last 24 hours of its busy windows, each five minutes
+ *                   of them by their mean (of single windows it would be the lower, the more they
+ *                   scatter), once there are ten minutes of them: not "alone", but a rise against
+ *                   it is an incident
  *     machine       what the probe sees in its best twentieth: a lower bound
  *
  * The line may hold in one minute and not in the next. So ten minutes after each other have to
@@ -27,7 +29,6 @@
 #include <stdint.h>
 
 #include "collectors/learned/traffic_fit.h"
-#include "collectors/learned/usual.h"
 
 /* Best first. FILE: from the user's thresholds, better than anything learned. */
 enum basis { BASIS_FILE, BASIS_CALM, BASIS_EXTRAPOLATED, BASIS_USUAL, BASIS_MACHINE, BASES };
@@ -41,6 +42,27 @@ const char *basis_name(enum basis basis);
  * least 1000 reads, and a tenth of one CPU.
  */
 bool window_is_busy(uint64_t reads, double cpu_seconds, double length_seconds);
+
+enum { USUAL_SLICE_SECONDS = 300, USUAL_SLICES = 24 * 3600 / USUAL_SLICE_SECONDS };
+
+/* Zeroed: nothing learned. */
+struct usual {
+    double seconds;                      /* as of the last whole slice; 0: not known */
+    uint64_t newest;                     /* number of the newest slice, from 1; 0: none */
+    float length_seconds[USUAL_SLICES];  /* of the windows in [slice % USUAL_SLICES] */
+    float latency_seconds[USUAL_SLICES]; /* their mean */
+};
+
+/* A busy window whose latency is known, in seconds beyond the caches; any other is ignored. Time
+ * that runs backwards counts as now. */
+void usual_learn(struct usual *usual, uint64_t mono_ns, double length_seconds,
+                 double latency_seconds);
+
+/*
+ * Whether a calm window of this latency tells what it is like alone. Calm neighbours make nobody
+ * slower: whose reads take a quarter longer than usual then has moved, or his memory has.
+ */
+bool usual_allows_calm(const struct usual *usual, double latency_seconds);
 
 /* Zeroed: nothing learned. */
 struct normal {

@@ -28,7 +28,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collectors/learned/traffic_measure.h"
+/* What co-runners' traffic is measured by (parts/node_traffic.h). What was learned by one measure
+ * says nothing about the other: its owner begins anew. */
+enum traffic_measure {
+    TRAFFIC_READS,            /* demand reads of the monitored containers, on the node */
+    TRAFFIC_READS_OF_SOCKETS, /* on the container's sockets */
+    TRAFFIC_LINES,            /* what the memory controllers moved, on the node */
+    TRAFFIC_LINES_OF_SOCKETS,
+    TRAFFIC_MEASURES
+};
 
 enum { TRAFFIC_FIT_MINUTES = 120, TRAFFIC_FIT_MIN_MINUTES = 20 };
 

@@ -1,10 +1,10 @@
 /*
  * What a container does when left alone: the latency of its memory reads and the share of its cache
  * accesses that miss (FORMULAS.md section 3, passive: lat0 and calm_ratio). Learned from its calm
- * windows (calm.h; those that usual.h allows), or, on a node that is never calm, from how both
- * follow its co-runners' traffic (traffic_fit.h), as far as that can be trusted. Neighbours that
- * hold a part of the cache and read no memory are not seen by that; what they take away counts as
- * the container's own.
+ * windows (calm.h, usual_allows_calm()), or, on a node that is never calm, from how both follow its
+ * co-runners' traffic (traffic_fit.h), as far as that can be trusted. Neighbours that hold a part
+ * of the cache and read no memory are not seen by that; what they take away counts as the
+ * container's own.
  *
  * One struct unloaded per container; pure, embedded, of bounded size. Sums over the calm windows,
  * so busy windows weigh more; after UNLOADED_MEMORY_WINDOWS calm windows the past fades with each
@@ -16,7 +16,6 @@
 
 #include "collectors/learned/calm.h"
 #include "collectors/learned/normal.h"
-#include "collectors/learned/traffic_fit.h"
 
 /* Below these a mean would be noise: calm windows, and accesses or misses in them. */
 enum { UNLOADED_MIN_WINDOWS = 10, UNLOADED_MIN_COUNT = 1000 };

@@ -22,7 +22,7 @@
 
 #include <stdbool.h>
 
-#include "collectors/learned/rate_peak.h"
+#include "collectors/learned/hour.h"
 #include "collectors/parts/cas_traffic.h"
 #include "exporter/base/tick.h"
 #include "exporter/state/state.h"

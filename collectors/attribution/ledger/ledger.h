@@ -31,7 +31,7 @@
 #include <stdint.h>
 
 #include "collectors/attribution/ledger/onset.h"
-#include "collectors/learned/hour_percentile.h"
+#include "collectors/learned/hour.h"
 #include "exporter/state/fields.h"
 
 enum {

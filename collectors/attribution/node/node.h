@@ -11,7 +11,7 @@
 #include "collectors/attribution/regression/estimator.h"
 #include "collectors/attribution/regression/gate.h"
 #include "collectors/attribution/regression/pooled.h"
-#include "collectors/learned/hour_percentile.h"
+#include "collectors/learned/hour.h"
 #include "exporter/state/state.h"
 
 /* Gauges without a new reading for this many ticks are stale, as the probe's; so is what is said of

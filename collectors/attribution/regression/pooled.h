@@ -3,7 +3,7 @@
  * estimator with one column, x = sum of T / peak. Its slope says of each container what to expect
  * before anything is known of it.
  *
- * The peak is the 99th percentile of the sliding hour (collectors/learned/rate_peak.h), and the
+ * The peak is the 99th percentile of the sliding hour (collectors/learned/hour.h), and the
  * unit in which the node's estimators know activities. When it changes, all that they have learned
  * is converted, so that a new peak is not taken for a change of activity.
  */
@@ -11,7 +11,7 @@
 #define IE_COLLECTORS_ATTRIBUTION_REGRESSION_POOLED_H
 
 #include "collectors/attribution/regression/estimator.h"
-#include "collectors/learned/rate_peak.h"
+#include "collectors/learned/hour.h"
 #include "exporter/state/fields.h"
 
 struct pooled {

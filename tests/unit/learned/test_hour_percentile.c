@@ -1,7 +1,7 @@
 /* The percentile of an hour of the probe's latencies. */
 #include <math.h>
 
-#include "collectors/learned/hour_percentile.h"
+#include "collectors/learned/hour.h"
 #include "tests/unit/support/unit.h"
 
 #define SECOND 1000000000ull
