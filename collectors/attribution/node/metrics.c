@@ -164,44 +164,30 @@ int attribution_node_set_make(struct attribution_node_set *set,
         if (!err)
             err = series_new(families->at[A_EXCESS_TOTAL], NULL, own, 2, &set->excess_total[by]);
     }
-    struct {
-        enum attribution_metric metric;
-        struct series **at;
-    } others[] = {{A_READINGS, &set->readings}, {A_CANDIDATES, &set->candidates},
-                  {A_NOISE, &set->noise},       {A_INFLATION, &set->inflation},
-                  {A_ACTIVITY, &set->activity}, {A_STEPS, &set->steps}};
-    for (size_t i = 0; i < sizeof others / sizeof *others && !err; i++)
-        err = series_new(families->at[others[i].metric], NULL, own, 1, others[i].at);
-    if (err)
+    for (int i = A_READINGS; i <= A_STEPS && !err; i++)
+        err = series_new(families->at[i], NULL, own, 1, &set->at[i]);
+    if (err) {
         attribution_node_set_release(set);
-    else {
-        series_set_u64(set->candidates, 0);
-        series_set_u64(set->steps, 0);
+        return err;
     }
-    return err;
+    series_set_u64(set->at[A_CANDIDATES], 0);
+    series_set_u64(set->at[A_STEPS], 0);
+    return 0;
 }
 
 void attribution_node_set_release(struct attribution_node_set *set)
 {
     named_series_release(set->excess, ATTRIBUTION_PARTS);
     named_series_release(set->excess_total, ATTRIBUTION_PARTS);
-    series_free(set->readings);
-    series_free(set->candidates);
-    series_free(set->noise);
-    series_free(set->inflation);
-    series_free(set->activity);
-    series_free(set->steps);
-    *set = (struct attribution_node_set){0};
+    named_series_release(set->at, A_CPUS);
 }
 
 void attribution_node_set_stale(struct attribution_node_set *set)
 {
     for (int by = 0; by < ATTRIBUTION_PARTS; by++)
         series_clear(set->excess[by]);
-    series_clear(set->candidates);
-    series_clear(set->noise);
-    series_clear(set->inflation);
-    series_clear(set->activity);
+    for (int i = A_CANDIDATES; i <= A_ACTIVITY; i++)
+        series_clear(set->at[i]);
 }
 
 /* ---- a container ---- */

@@ -12,13 +12,13 @@ enum attribution_metric {
     A_CAUSED_WAIT = A_CONTAINER_METRICS,
     A_EXCESS,
     A_EXCESS_TOTAL,
-    A_READINGS,
+    A_READINGS, /* from here on one of each node */
     A_CANDIDATES,
     A_NOISE,
     A_INFLATION,
     A_ACTIVITY,
-    A_STEPS,
-    A_CPUS, /* for the API only */
+    A_STEPS, /* to here */
+    A_CPUS,  /* for the API only */
     A_METRICS
 };
 
@@ -40,7 +40,7 @@ int attribution_families_register(struct attribution_families *families, struct 
 /* What is there of every NUMA node, from its start on. */
 struct attribution_node_set {
     struct series *excess[ATTRIBUTION_PARTS], *excess_total[ATTRIBUTION_PARTS];
-    struct series *readings, *candidates, *noise, *inflation, *activity, *steps;
+    struct series *at[A_CPUS]; /* from A_READINGS on */
 };
 
 /* All of them, or none and -errno. */

@@ -297,13 +297,14 @@ static void publish(struct attribution_node *node)
         series_set(node->series.excess[by], node->by_ns[by] * 1e-9);
         series_add(node->series.excess_total[by], node->by_ns[by] * 1e-9);
     }
-    series_add_u64(node->series.readings, 1);
-    series_set_u64(node->series.candidates, attribution_candidates(&node->domain));
-    series_set_u64(node->series.steps, node->ledger.steps_outside);
-    series_set(node->series.noise, sqrt(node->domain.noise));
-    series_set(node->series.inflation, node->domain.inflation);
+    struct series **at = node->series.at;
+    series_add_u64(at[A_READINGS], 1);
+    series_set_u64(at[A_CANDIDATES], attribution_candidates(&node->domain));
+    series_set_u64(at[A_STEPS], node->ledger.steps_outside);
+    series_set(at[A_NOISE], sqrt(node->domain.noise));
+    series_set(at[A_INFLATION], node->domain.inflation);
     bool known = !isnan(node->busy_share);
-    series_show(node->series.activity, known, known ? node->busy_share : 0);
+    series_show(at[A_ACTIVITY], known, known ? node->busy_share : 0);
 }
 
 /* The counter begins in the reading after the first suspicion, so that it was seen at 0. */
@@ -412,16 +413,13 @@ static double take_pooled(struct attribution_node *node, const struct tick *tick
     double total = node->total.all;
     double factor = pooled_measure(node->pooled, tick->mono_ns, total, scratch);
     pooled_take(node->pooled, latency_ns, total, scratch);
-    double slope = pooled_slope(node->pooled);
-    if (factor != 1)
+    if (factor != 1) {
         attribution_rescale(&node->domain, factor, scratch);
-    attribution_clear_prior(&node->domain);
-    if (attribution_set_prior(&node->domain, slope, slope) == 0 && node->total.counted)
-        attribution_set_rest_prior(&node->domain, slope);
-    for (size_t i = 0; i < node->n_columns && factor != 1; i++)
-        attribution_member_rescale(&node->columns[i].member, factor);
-    if (factor != 1)
+        for (size_t i = 0; i < node->n_columns; i++)
+            attribution_member_rescale(&node->columns[i].member, factor);
         ledger_rescale(&node->ledger, factor);
+    }
+    attribution_set_prior(&node->domain, pooled_slope(node->pooled), node->total.counted);
     follow_usual(node);
     for (size_t i = 0; i < node->n_seats; i++)
         node->seats[i].rate /= node->pooled->unit;

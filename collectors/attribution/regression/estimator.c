@@ -64,26 +64,13 @@ int attribution_init(struct attribution_domain *d, const struct attribution_conf
     return 0;
 }
 
-int attribution_set_prior(struct attribution_domain *d, double mu0, double tau)
-{
-    if (!positive(mu0) || !positive(tau))
-        return -EINVAL;
-    d->config.mu0 = mu0;
-    d->config.tau = tau;
-    return 0;
-}
-
-void attribution_set_rest_prior(struct attribution_domain *d, double tau)
-{
-    d->config.tau_rest = tau;
-}
-
-void attribution_clear_prior(struct attribution_domain *d)
+void attribution_set_prior(struct attribution_domain *d, double slope, bool rest)
 {
     const struct attribution_config config = attribution_config_cpu_time();
-    d->config.mu0 = 0;
-    d->config.tau = config.tau;
-    d->config.tau_rest = config.tau_rest;
+    bool known = positive(slope);
+    d->config.mu0 = known ? slope : config.mu0;
+    d->config.tau = known ? slope : config.tau;
+    d->config.tau_rest = known && rest ? slope : config.tau_rest;
 }
 
 void attribution_member_rescale(struct attribution_member *m, double factor)

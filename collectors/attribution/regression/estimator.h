@@ -41,13 +41,10 @@ struct attribution_config attribution_config_pooled(void);
 int attribution_init(struct attribution_domain *domain, const struct attribution_config *config);
 
 /* With a PMU: what a container's coefficient is before anything is known of it, from the pooled
- * slope: mu0 = tau = beta. Holds from the next solve on. -EINVAL: not a positive number. */
-int attribution_set_prior(struct attribution_domain *domain, double mu0, double tau);
-/* How far from 0 the rest's may then be: that of traffic which is counted is as large as anybody's,
- * while the default keeps CPU time small. Until the next call; a value > 0. */
-void attribution_set_rest_prior(struct attribution_domain *domain, double tau);
-/* Without them again: as the configuration for CPU time says. */
-void attribution_clear_prior(struct attribution_domain *domain);
+ * slope: mu0 = tau = beta; where that is no positive number, what it is of CPU time. With 'rest' so
+ * far from 0 may the rest's be, too: that of traffic which is counted is as large as anybody's,
+ * while the default keeps CPU time small. Holds from the next solve on. */
+void attribution_set_prior(struct attribution_domain *domain, double slope, bool rest);
 
 /* From now on activities are in another unit: all that is known is converted as if earlier ones had
  * been `factor` (> 0) times what they were. Between ticks; with it each of the domain's members. */

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "collectors/attribution/regression/posterior.h"
-#include "collectors/attribution/regression/solve.h"
 #include "tests/unit/support/attribution_rig.h"
 #include "tests/unit/support/unit.h"
 
