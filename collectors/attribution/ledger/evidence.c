@@ -236,7 +236,6 @@ struct judgement {
     struct cause own;
     double factor; /* ln of its Bayes factor */
     double moved;  /* ln, of the latency having moved with it at all, whoever did it */
-    bool waits;
 };
 
 /* By how much the latency rose, whoever did it: also if that is no longer in the window. */
@@ -274,12 +273,13 @@ static bool is_certain(const struct scene *scene, const struct ledger_episode *e
            effect >= errors * scene->window.sigma * sqrt(1.0 / before + 1.0 / after);
 }
 
-static void judge(const struct scene *scene, const struct ledger_episode *e, struct judgement *out,
+static void judge(struct ledger *ledger, struct ledger_episode *e, struct judgement *out,
                   struct one_of *members)
 {
-    const struct ledger *ledger = scene->ledger;
+    struct scene looked_at, *scene = &looked_at;
+    look_at(scene, ledger, e);
     out->own = judge_cause(scene, e);
-    out->waits = only_waits(scene, e, out->own.effect);
+    e->waits = only_waits(scene, e, out->own.effect);
     double nobody = judge_nobody(scene, out->own.effect), others = nobody, apart = nobody;
     one_of_begin(members, e->workload, out->own.factor, weight_of(ledger, e, e), e->size);
     for (unsigned i = 0; i < ledger->n_episodes; i++) {
@@ -303,7 +303,7 @@ static void judge(const struct scene *scene, const struct ledger_episode *e, str
     out->moved = fmin(-least_factor, fmax(least_factor, out->own.factor));
     if (!is_certain(scene, e, out->own.effect))
         out->factor = fmin(0, out->factor);
-    if (out->waits)
+    if (e->waits)
         out->factor = 0;
     double part = fabs((double)e->size) /
                   fmax(fabs((double)e->size), (double)ledger->at[e->workload].largest);
@@ -357,28 +357,22 @@ static void remember_partners(struct ledger *ledger, const struct ledger_episode
 void evidence_provisional(struct ledger *ledger, struct ledger_episode *e)
 {
     struct ledger_workload *w = &ledger->at[e->workload];
-    struct scene scene;
     struct judgement j;
     struct one_of members;
-    look_at(&scene, ledger, e);
-    judge(&scene, e, &j, &members);
-    e->waits = j.waits;
+    judge(ledger, e, &j, &members);
     w->provisional =
         (float)(w->episodes >= YOUNG_EPISODES ? fmin(most_provisional, j.factor) : j.factor);
     learn_slope(w, e, &j, false);
-    if (ledger->readings >= e->jump[0].at + EARLY && !j.waits)
+    if (ledger->readings >= e->jump[0].at + EARLY && !e->waits)
         one_of_keep(ledger, &members);
 }
 
 void evidence_commit(struct ledger *ledger, struct ledger_episode *e)
 {
     struct ledger_workload *w = &ledger->at[e->workload];
-    struct scene scene;
     struct judgement j;
     struct one_of members;
-    look_at(&scene, ledger, e);
-    judge(&scene, e, &j, &members);
-    e->waits = j.waits;
+    judge(ledger, e, &j, &members);
     e->open = false;
     w->provisional = 0;
     float before = w->evidence;
@@ -387,7 +381,7 @@ void evidence_commit(struct ledger *ledger, struct ledger_episode *e)
         j.factor = fmin(most_while_learning, j.factor);
     w->evidence = (float)fmin(most_evidence, fmax(least_evidence, (double)w->evidence + j.factor));
     e->factor = w->evidence - before;
-    if (!j.waits)
+    if (!e->waits)
         one_of_learn(ledger, e,
                      &(struct one_of_news){members.n == 1, j.factor, j.own.effect, j.own.se});
     w->episodes++;
@@ -399,6 +393,6 @@ void evidence_commit(struct ledger *ledger, struct ledger_episode *e)
     if (ledger_probability(w, (double)w->evidence) >= resolving)
         one_of_resolve(ledger, e->workload);
     learn_slope(w, e, &j, true);
-    if (!j.waits)
+    if (!e->waits)
         one_of_keep(ledger, &members);
 }
