@@ -17,7 +17,6 @@
 #include "collectors/attribution/lanes/total.h"
 #include "collectors/attribution/lanes/victims.h"
 #include "collectors/attribution/page/board.h"
-#include "collectors/attribution/page/show.h"
 #include "collectors/learned/elsewhere.h"
 #include "collectors/parts/probe_latency.h"
 #include "collectors/table.h"
@@ -61,7 +60,6 @@ struct attribution {
     struct traffic_total total;       /* the traffic of all that runs; where activity is traffic */
     struct moved moved;               /* the same by monitoring groups */
     struct board *board;
-    struct attribution_scratch *scratch;
     struct verdict verdict; /* as at the start */
     int wanted[ATTRIBUTION_NODES];
     size_t n_wanted;        /* nodes that gave a reading and have no domain yet */
@@ -244,39 +242,6 @@ static void attribution_reconcile(void *opaque, const struct container_diff *dif
 
 /* ---- a tick ---- */
 
-/* Opened again when descriptors may have become free; until then it is a part of the host. */
-static void lose(struct attribution *self, const struct attribution_lane *lane)
-{
-    struct verdict *verdict = &self->in.status->verdict;
-    self->lanes.unopened += !lane->ending;
-    if (verdict->reason == REASON_FD_LIMIT)
-        return;
-    verdict_set(verdict, REASON_FD_LIMIT,
-                "counters need the file descriptors with which the CPU time of some containers was "
-                "read: raise LimitNOFILE= or ulimit -n, or lower --containers.max");
-    log_warn(self->in.env.log, "attribution", "%s", verdict->words);
-}
-
-static int read_lanes(struct attribution *self, const struct tick *tick)
-{
-    int result = 0;
-    bool any = false, read = false;
-    for (size_t i = 0; i < self->lanes.n; i++) {
-        struct attribution_lane *lane = lanes_at(&self->lanes, i);
-        if (!lane)
-            continue;
-        bool open = attribution_lane_is_open(lane);
-        int err = attribution_lane_read(&self->in, lane, tick);
-        result = result ? result : err;
-        if (open && !attribution_lane_is_open(lane))
-            lose(self, lane);
-        any |= attribution_lane_is_open(lane);
-        read |= lane->read;
-    }
-    self->ticks_without_activity = any && !read ? self->ticks_without_activity + 1 : 0;
-    return result;
-}
-
 /* The first reading spans an unknown time. */
 static bool read_host(struct attribution *self, const struct tick *tick,
                       double host[ATTRIBUTION_NODES])
@@ -289,61 +254,14 @@ static bool read_host(struct attribution *self, const struct tick *tick,
     return read && rates_host(&self->in, &self->lanes, &machine, host);
 }
 
-/* What everybody has, when the containers' rates are shared. */
-static void measure_traffic(struct attribution *self, const struct tick *tick)
-{
-    traffic_total_read(&self->total, tick);
-    for (size_t i = 0; i < self->in.nodes.n; i++) {
-        double everybody = NAN;
-        bool counted = traffic_total_of(&self->total, self->in.nodes.machine,
-                                        self->in.node[i]->number, &everybody);
-        attribution_node_measure(self->in.node[i], counted, everybody);
-    }
-}
-
-/* What each read in this tick, as core_latency counted it: nothing, where all are counted and it
- * was not busy. */
-static void take_reads(struct attribution *self, const struct tick *tick)
-{
-    const struct facts *facts = self->in.env.facts;
-    const struct read_latencies *reads = &facts->reads;
-    bool all = reads->tick == tick->number && facts->containers_unseen == 0;
-    double none = all ? 0 : NAN;
-    for (size_t i = 0; i < self->in.nodes.n; i++)
-        for (size_t slot = 0; slot < self->in.node[i]->n_seats; slot++) {
-            const struct read_latency *latency = read_latencies_find(reads, slot, tick->number);
-            self->in.node[i]->seats[slot].reads = latency ? latency->reads : none;
-        }
-}
-
-/* The ticks up to the one in which the groups were read. */
-static void take_noted(struct attribution *self)
-{
-    struct moved *moved = &self->moved;
-    for (unsigned k = 0; k < moved->n; k++) {
-        moved_seat(moved, &self->lanes, k);
-        for (size_t i = 0; i < self->in.nodes.n; i++) {
-            struct attribution_node *node = self->in.node[i];
-            double everybody = NAN, seconds = moved->latency_seconds[i][k];
-            bool counted = moved_everybody(moved, i, &everybody);
-            attribution_node_measure(node, counted, everybody);
-            if (isnan(seconds))
-                attribution_node_miss(node, &moved->tick[k]);
-            else if (attribution_node_take(node, &moved->tick[k], seconds, NAN, self->scratch))
-                self->in.status->wants_reconcile = true;
-        }
-    }
-}
-
 /* What waits is known each tick; what the others moved, of the last window. */
 static void take_moved(struct attribution *self, const struct tick *tick, bool read)
 {
-    take_reads(self, tick);
+    rates_reads(&self->in, tick);
     if (read)
-        take_noted(self);
+        moved_take(&self->moved, &self->lanes);
     moved_seat(&self->moved, &self->lanes, MOVED_TICKS);
-    if (victims_take(&self->in, &self->lanes, tick))
-        self->in.status->wants_reconcile = true;
+    victims_take(&self->in, &self->lanes, tick);
     for (size_t i = 0; i < self->in.nodes.n && !read; i++)
         attribution_node_miss(self->in.node[i], tick);
 }
@@ -382,11 +300,10 @@ static void take_readings(struct attribution *self, const struct tick *tick,
     if (self->in.by_groups)
         return;
     rates_share(&self->in, &self->lanes);
-    take_reads(self, tick);
+    rates_reads(&self->in, tick);
     if (self->in.traffic)
-        measure_traffic(self, tick);
-    if (victims_take(&self->in, &self->lanes, tick))
-        self->in.status->wants_reconcile = true;
+        traffic_total_measure(&self->total, &self->in, tick);
+    victims_take(&self->in, &self->lanes, tick);
     for (size_t i = 0; i < self->in.nodes.n; i++) {
         struct attribution_node *node = self->in.node[i];
         if (!probe_latency(bursts, n, node->number, node->number, &seconds)) {
@@ -394,24 +311,24 @@ static void take_readings(struct attribution *self, const struct tick *tick,
             continue;
         }
         any = true;
-        if (attribution_node_take(node, tick, seconds, host_known ? host[i] : NAN, self->scratch))
-            self->in.status->wants_reconcile = true;
+        self->in.status->wants_reconcile |= attribution_node_take(
+            node, tick, seconds, host_known ? host[i] : NAN, self->in.scratch);
     }
     self->ticks_without_latency = any ? 0 : self->ticks_without_latency + 1;
 }
 
 static void close_ended(struct attribution *self)
 {
-    for (size_t i = 0; i < self->lanes.n; i++) {
-        struct attribution_lane *lane = lanes_at(&self->lanes, i);
-        if (!lane || !lane->ending || (!attribution_lane_is_open(lane) && !lane->moved.handle))
+    struct attribution_lane *lane;
+    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));) {
+        if (!lane->ending || (!attribution_lane_is_open(lane) && !lane->moved.handle))
             continue;
         attribution_lane_close(&self->in, lane);
         moved_close(&self->moved, lane);
         attribution_lane_leave(&self->in, lane);
         lanes_closed_one(&self->lanes, self->in.status);
         for (size_t k = 0; k < self->in.nodes.n; k++)
-            attribution_node_end(self->in.node[k], i);
+            attribution_node_end(self->in.node[k], lane->container->slot);
     }
 }
 
@@ -464,14 +381,15 @@ static int attribution_collect(void *opaque, const struct tick *tick)
     self->in.now_ns = tick->mono_ns;
     const struct probe_reading *bursts = source_set_probes(self->in.env.sources, &n);
     meet_probes(self, bursts, n);
-    int err = read_lanes(self, tick);
+    bool silent;
+    int err = attribution_lanes_read(&self->in, &self->lanes, tick, &silent);
+    self->ticks_without_activity = silent ? self->ticks_without_activity + 1 : 0;
     take_readings(self, tick, bursts, n);
     self->in.status->wants_reconcile |= moved_wants(&self->moved, &self->lanes, tick);
     close_ended(self);
     forget_workloads(self, tick);
     judge(self);
     attribution_board_write(self->board, &self->in, &self->lanes, tick);
-    attribution_show(&self->in, &self->lanes);
     tell_slow_memory(self, tick);
     if (self->prior_file && ++self->prior_ticks > PRIOR_TICKS) {
         self->prior_ticks = 0;
@@ -508,7 +426,7 @@ static void attribution_stop(void *opaque)
     workloads_release(&self->in.workloads);
     elsewhere_release(&self->elsewhere);
     board_free(self->board);
-    free(self->scratch);
+    free(self->in.scratch);
     free(self);
 }
 
@@ -611,8 +529,8 @@ static int attribution_start(const struct collector_env *env, struct collector_s
     self->prior_file = ((const struct attribution_flags *)env->config)->prior_file;
     choose_activity(self);
     lanes_init(&self->lanes, &attribution_lane_ops, &self->in);
-    self->scratch = malloc(sizeof *self->scratch);
-    if (self->scratch)
+    self->in.scratch = malloc(sizeof *self->in.scratch);
+    if (self->in.scratch)
         err = attribution_board_new(&self->board);
     if (!err)
         err = attribution_families_register(&self->in.families, env->store,

@@ -141,9 +141,9 @@ void attribution_lanes_fall_back(struct attribution_context *self, struct lanes 
     if (!attribution_clock_is_left(self))
         return;
     self->counted &= ~(1u << LOADS_CLOCK);
-    for (size_t i = 0; i < lanes->n; i++) {
-        struct attribution_lane *lane = lanes_at(lanes, i);
-        if (!lane || !lane->clock[LOADS_CLOCK].handle)
+    struct attribution_lane *lane;
+    for (size_t i = 0; (lane = lanes_next(lanes, &i));) {
+        if (!lane->clock[LOADS_CLOCK].handle)
             continue;
         close_clock(self->env.sources, &lane->clock[LOADS_CLOCK]);
         lanes->unopened += !lane->ending && !lane_open(self, lane);
@@ -266,16 +266,17 @@ int attribution_clock_read(struct attribution_context *self, struct attribution_
     return -ENODATA;
 }
 
-static void show_cpus(struct attribution_lane *lane)
+static void show_cpus(const struct attribution_context *self, const struct attribution_lane *lane)
 {
-    if (lane->cpu_series && lane->read)
-        series_set(lane->cpu_series, lane->usage.all);
-    else if (lane->cpu_series)
-        series_clear(lane->cpu_series);
+    if (lane->read && attribution_has_clocks(self))
+        live_put(self->env.live, lane->container, LIVE_CPUS, lane->usage.all);
+    if (lane->cpu_series)
+        series_show(lane->cpu_series, lane->read, lane->usage.all);
 }
 
-int attribution_lane_read(struct attribution_context *self, struct attribution_lane *lane,
-                          const struct tick *tick)
+/* 0, also where there is no activity in this tick. */
+static int lane_read(struct attribution_context *self, struct attribution_lane *lane,
+                     const struct tick *tick)
 {
     uint64_t found_ns = lane->container->found_mono_ns;
     struct activity usage;
@@ -287,11 +288,44 @@ int attribution_lane_read(struct attribution_context *self, struct attribution_l
         lane->usage = usage;
         lane->read_once = true;
     }
-    show_cpus(lane);
+    show_cpus(self, lane);
     if (err == -EMFILE) /* its descriptors were called in, for good */
         attribution_lane_close(self, lane);
     bool gone = err == -ENODATA || err == -EMFILE || err == -ESRCH;
     return gone ? 0 : err;
+}
+
+/* Opened again when descriptors may have become free; until then it is a part of the host. */
+static void lose(struct attribution_context *self, struct lanes *lanes,
+                 const struct attribution_lane *lane)
+{
+    struct verdict *verdict = &self->status->verdict;
+    lanes->unopened += !lane->ending;
+    if (verdict->reason == REASON_FD_LIMIT)
+        return;
+    verdict_set(verdict, REASON_FD_LIMIT,
+                "counters need the file descriptors with which the CPU time of some containers was "
+                "read: raise LimitNOFILE= or ulimit -n, or lower --containers.max");
+    log_warn(self->env.log, "attribution", "%s", verdict->words);
+}
+
+int attribution_lanes_read(struct attribution_context *self, struct lanes *lanes,
+                           const struct tick *tick, bool *silent)
+{
+    struct attribution_lane *lane;
+    int result = 0;
+    bool any = false, read = false;
+    for (size_t i = 0; (lane = lanes_next(lanes, &i));) {
+        bool open = attribution_lane_is_open(lane);
+        int err = lane_read(self, lane, tick);
+        result = result ? result : err;
+        if (open && !attribution_lane_is_open(lane))
+            lose(self, lanes, lane);
+        any |= attribution_lane_is_open(lane);
+        read |= lane->read;
+    }
+    *silent = any && !read;
+    return result;
 }
 
 /* ---- containers inside containers ---- */
@@ -302,8 +336,8 @@ static bool is_inside(const struct attribution_lane *inner, const struct attribu
            memcmp(inner->container->path, outer->container->path, outer->path_len) == 0;
 }
 
-static struct attribution_lane *parent_of(const struct lanes *lanes,
-                                          const struct attribution_lane *lane)
+struct attribution_lane *attribution_lane_parent(const struct lanes *lanes,
+                                                 const struct attribution_lane *lane)
 {
     return lane->parent < 0 ? NULL : lanes_at(lanes, (size_t)lane->parent);
 }
@@ -317,7 +351,7 @@ void attribution_lanes_nest(struct lanes *lanes, const struct container_diff *di
     for (size_t i = 0; i < lanes->order.n; i++) {
         struct attribution_lane *lane = lanes_at(lanes, lanes->order.at[i]->slot);
         while (around && !is_inside(lane, around))
-            around = parent_of(lanes, around);
+            around = attribution_lane_parent(lanes, around);
         lane->parent = around ? (int32_t)around->container->slot : -1;
         around = lane;
     }
@@ -326,8 +360,8 @@ void attribution_lanes_nest(struct lanes *lanes, const struct container_diff *di
 struct attribution_lane *attribution_lane_outer(const struct lanes *lanes,
                                                 const struct attribution_lane *lane)
 {
-    struct attribution_lane *outer = parent_of(lanes, lane);
+    struct attribution_lane *outer = attribution_lane_parent(lanes, lane);
     while (outer && !attribution_lane_is_open(outer))
-        outer = parent_of(lanes, outer);
+        outer = attribution_lane_parent(lanes, outer);
     return outer;
 }

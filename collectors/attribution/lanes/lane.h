@@ -28,6 +28,7 @@ struct attribution_context {
     uint32_t counted; /* bit i: groups of clock i are opened here */
     struct activity_nodes nodes;
     struct attribution_node *node[ATTRIBUTION_NODES]; /* of nodes.at */
+    struct attribution_scratch *scratch;              /* owned by the collector */
     uint64_t now_ns;                                  /* of the last tick */
 };
 
@@ -94,10 +95,10 @@ void attribution_lanes_fall_back(struct attribution_context *self, struct lanes 
 /* It has ended, and will not be counted any more. */
 void attribution_lane_leave(struct attribution_context *self, struct attribution_lane *lane);
 
-/* Reads its activity: 0, also where there is none in this tick; or the source's error. It is closed
- * when the source has called its descriptors in. */
-int attribution_lane_read(struct attribution_context *self, struct attribution_lane *lane,
-                          const struct tick *tick);
+/* Reads the activity of all: 0, or the first of the source's errors. Those are closed whose
+ * descriptors the source has called in. *silent: none that is open had a reading. */
+int attribution_lanes_read(struct attribution_context *self, struct lanes *lanes,
+                           const struct tick *tick, bool *silent);
 
 /* Of any clock, as above; -ENODATA where there is no reading. `since_ns` is where a first window
  * begins, though at most one interval back. */
@@ -106,8 +107,10 @@ int attribution_clock_read(struct attribution_context *self, struct attribution_
 
 /* Who lies inside of whom; after every lanes_reconcile. */
 void attribution_lanes_nest(struct lanes *lanes, const struct container_diff *diff);
-/* The innermost container that this one lies inside of and that counts it along, since it is
- * counted itself; or NULL. */
+/* The innermost container that this one lies inside of; and the innermost that counts it along,
+ * since it is counted itself; or NULL. */
+struct attribution_lane *attribution_lane_parent(const struct lanes *lanes,
+                                                 const struct attribution_lane *lane);
 struct attribution_lane *attribution_lane_outer(const struct lanes *lanes,
                                                 const struct attribution_lane *lane);
 

@@ -59,32 +59,35 @@ static void open_lane(struct moved *moved, struct attribution_lane *lane)
                                    &of->handle, &why);
 }
 
+static bool lacks_group(const struct attribution_lane *lane)
+{
+    return !lane->moved.handle && !lane->ending;
+}
+
 void moved_open(struct moved *moved, struct lanes *lanes)
 {
+    struct attribution_lane *lane;
     struct verdict why = {0};
     if (!moved->in ||
         !source_set_check(moved->in->env.sources, SCOPE_CGROUP, GROUP_BANDWIDTH, &why))
         return;
-    for (size_t i = 0; i < lanes->n; i++) {
-        struct attribution_lane *lane = lanes_at(lanes, i);
-        if (lane && !lane->moved.handle && !lane->ending)
+    for (size_t i = 0; (lane = lanes_next(lanes, &i));)
+        if (lacks_group(lane))
             open_lane(moved, lane);
-    }
 }
 
 bool moved_wants(struct moved *moved, const struct lanes *lanes, const struct tick *tick)
 {
+    const struct attribution_lane *lane;
     struct verdict why = {0};
     if (!moved->in || tick->mono_ns - moved->looked_ns < look_ns)
         return false;
     moved->looked_ns = tick->mono_ns;
     if (!source_set_check(moved->in->env.sources, SCOPE_CGROUP, GROUP_BANDWIDTH, &why))
         return false;
-    for (size_t i = 0; i < lanes->n; i++) {
-        const struct attribution_lane *lane = lanes_at(lanes, i);
-        if (lane && !lane->moved.handle && !lane->ending)
+    for (size_t i = 0; (lane = lanes_next(lanes, &i));)
+        if (lacks_group(lane))
             return true;
-    }
     return false;
 }
 
@@ -183,21 +186,18 @@ static void share_pods(const struct moved *moved, const struct lanes *lanes)
 /* Groups are read together: who has no reading in such a tick did not do as much as before. */
 static void leave_unread(const struct lanes *lanes)
 {
-    for (size_t i = 0; i < lanes->n; i++) {
-        struct attribution_lane *lane = lanes_at(lanes, i);
-        if (lane)
-            lane->moved.known &= lane->moved.read;
-    }
+    struct attribution_lane *lane;
+    for (size_t i = 0; (lane = lanes_next(lanes, &i));)
+        lane->moved.known &= lane->moved.read;
 }
 
 static void add_up(struct moved *moved, const struct lanes *lanes)
 {
+    const struct attribution_lane *lane;
     memset(moved->containers, 0, sizeof moved->containers);
-    for (size_t slot = 0; slot < lanes->n; slot++) {
-        const struct attribution_lane *lane = lanes_at(lanes, slot);
-        for (size_t i = 0; i < ATTRIBUTION_NODES && lane && lane->moved.known; i++)
+    for (size_t slot = 0; (lane = lanes_next(lanes, &slot));)
+        for (size_t i = 0; i < ATTRIBUTION_NODES && lane->moved.known; i++)
             moved->containers[i] += lane->moved.lines.on[i];
-    }
 }
 
 /* Who has come, and has no first window yet, did something meanwhile: what comes with its CPU time,
@@ -205,14 +205,14 @@ static void add_up(struct moved *moved, const struct lanes *lanes)
  * be seen when the latency's step is long over. */
 static void guess(struct moved *moved, const struct lanes *lanes)
 {
+    struct attribution_lane *lane;
     double cpus = 0;
-    for (size_t slot = 0; slot < lanes->n; slot++) {
-        const struct attribution_lane *lane = lanes_at(lanes, slot);
-        cpus += lane ? cpus_of(moved, lane) : 0;
-    }
-    for (size_t slot = 0; slot < lanes->n && moved->machine_known && cpus > 0; slot++) {
-        struct attribution_lane *lane = lanes_at(lanes, slot);
-        if (!lane || !lane->moved.handle || lane->moved.met || lane->ending)
+    for (size_t slot = 0; (lane = lanes_next(lanes, &slot));)
+        cpus += cpus_of(moved, lane);
+    if (!moved->machine_known || !(cpus > 0))
+        return;
+    for (size_t slot = 0; (lane = lanes_next(lanes, &slot));) {
+        if (!lane->moved.handle || lane->moved.met || lane->ending)
             continue;
         for (size_t i = 0; i < moved->in->nodes.n; i++) {
             double all = moved->everybody.on[i], left = fmax(0, all - moved->containers[i]);
@@ -225,12 +225,12 @@ static void guess(struct moved *moved, const struct lanes *lanes)
 
 static void judge(struct moved *moved, const struct lanes *lanes)
 {
+    const struct attribution_lane *lane;
     double covered = 0, all = 0;
-    for (size_t i = 0; i < lanes->n; i++) {
-        const struct attribution_lane *lane = lanes_at(lanes, i);
-        double cpus = lane ? cpus_of(moved, lane) : 0;
+    for (size_t i = 0; (lane = lanes_next(lanes, &i));) {
+        double cpus = cpus_of(moved, lane);
         all += cpus;
-        covered += lane && lane->moved.known ? cpus : 0;
+        covered += lane->moved.known ? cpus : 0;
     }
     bool covers = covered > 0 && covered >= most * all;
     moved->covers = covers ? moved->covers + 1 : 0;
@@ -243,15 +243,14 @@ static void judge(struct moved *moved, const struct lanes *lanes)
 
 bool moved_read(struct moved *moved, const struct lanes *lanes)
 {
+    struct attribution_lane *lane;
     bool any = false;
     if (!moved->in)
         return false;
-    for (size_t i = 0; i < lanes->n; i++) {
-        struct attribution_lane *lane = lanes_at(lanes, i);
+    for (size_t i = 0; (lane = lanes_next(lanes, &i));) {
         struct activity lines;
-        int err = lane ? read_lines(moved, lane->moved.handle, &lines) : -ENODATA;
-        if (lane)
-            lane->moved.read = err == 0;
+        int err = read_lines(moved, lane->moved.handle, &lines);
+        lane->moved.read = err == 0;
         if (err == -ENODATA)
             continue;
         if (!err)
@@ -286,6 +285,7 @@ bool moved_read(struct moved *moved, const struct lanes *lanes)
 void moved_note(struct moved *moved, const struct lanes *lanes, const struct tick *tick,
                 const double latency_seconds[ATTRIBUTION_NODES])
 {
+    struct attribution_lane *lane;
     if (!moved->in)
         return;
     if (moved->n == MOVED_TICKS) /* nobody reads: what is older is of no window */
@@ -294,11 +294,8 @@ void moved_note(struct moved *moved, const struct lanes *lanes, const struct tic
     moved->tick[k] = *tick;
     for (size_t i = 0; i < ATTRIBUTION_NODES; i++)
         moved->latency_seconds[i][k] = latency_seconds[i];
-    for (size_t i = 0; i < lanes->n; i++) {
-        struct attribution_lane *lane = lanes_at(lanes, i);
-        if (lane)
-            lane->moved.cpus[k] = lane->read ? (float)lane->usage.all : NAN;
-    }
+    for (size_t i = 0; (lane = lanes_next(lanes, &i));)
+        lane->moved.cpus[k] = lane->read ? (float)lane->usage.all : NAN;
 }
 
 void moved_begin(struct moved *moved)
@@ -333,8 +330,9 @@ void moved_seat(const struct moved *moved, const struct lanes *lanes, unsigned k
     }
 }
 
-/* The host does not follow the containers' CPU time, as which the window's mean was shared out. */
-bool moved_everybody(const struct moved *moved, size_t node, double *lines_per_second)
+/* Of a node, after that: what everybody moved. False: nobody counts it.
+ * The host does not follow the containers' CPU time, as which the window's mean was shared out. */
+static bool everybody_on(const struct moved *moved, size_t node, double *lines_per_second)
 {
     const struct attribution_node *of = moved->in->node[node];
     double sum = 0;
@@ -347,4 +345,22 @@ bool moved_everybody(const struct moved *moved, size_t node, double *lines_per_s
         sum += isnan(of->seats[slot].rate) ? 0 : of->seats[slot].rate;
     *lines_per_second = fmax(0, moved->everybody.on[node] - moved->containers[node]) + sum;
     return true;
+}
+
+void moved_take(const struct moved *moved, const struct lanes *lanes)
+{
+    const struct attribution_context *in = moved->in;
+    for (unsigned k = 0; k < moved->n; k++) {
+        moved_seat(moved, lanes, k);
+        for (size_t i = 0; i < in->nodes.n; i++) {
+            double everybody = NAN, seconds = moved->latency_seconds[i][k];
+            bool counted = everybody_on(moved, i, &everybody);
+            attribution_node_measure(in->node[i], counted, everybody);
+            if (isnan(seconds))
+                attribution_node_miss(in->node[i], &moved->tick[k]);
+            else
+                in->status->wants_reconcile |=
+                    attribution_node_take(in->node[i], &moved->tick[k], seconds, NAN, in->scratch);
+        }
+    }
 }

@@ -52,13 +52,13 @@ void moved_note(struct moved *moved, const struct lanes *lanes, const struct tic
                 const double latency_seconds[ATTRIBUTION_NODES]);
 /* After that: true if the groups were read in it, so that the noted ticks can be taken. */
 bool moved_read(struct moved *moved, const struct lanes *lanes);
-/* After the noted ticks were taken. */
+/* Then the nodes take them, up to this one. */
+void moved_take(const struct moved *moved, const struct lanes *lanes);
+/* After that. */
 void moved_begin(struct moved *moved);
 
 /* The seats' rates in the k-th noted tick; or, from MOVED_TICKS on, over all of them. */
 void moved_seat(const struct moved *moved, const struct lanes *lanes, unsigned k);
-/* Of a node, after that: what everybody moved. False: nobody counts it. */
-bool moved_everybody(const struct moved *moved, size_t node, double *lines_per_second);
 
 /* Somebody should look for groups: reconcile. */
 bool moved_wants(struct moved *moved, const struct lanes *lanes, const struct tick *tick);

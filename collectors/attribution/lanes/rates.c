@@ -39,18 +39,25 @@ static void lift(const struct attribution_context *self, size_t slot)
 
 void rates_share(const struct attribution_context *self, const struct lanes *lanes)
 {
+    const struct attribution_lane *lane, *outer;
     for (size_t i = 0; i < lanes->n; i++)
         seat_all(self, i, lanes_at(lanes, i));
-    for (size_t i = 0; i < lanes->n; i++) {
-        const struct attribution_lane *lane = lanes_at(lanes, i);
-        if (!lane || lane->parent < 0 || !attribution_lane_is_open(lane))
-            continue;
-        const struct attribution_lane *outer = attribution_lane_outer(lanes, lane);
-        if (outer)
+    for (size_t i = 0; (lane = lanes_next(lanes, &i));)
+        if (attribution_lane_is_open(lane) && (outer = attribution_lane_outer(lanes, lane)))
             take_from(self, outer->container->slot, lane);
-    }
     for (size_t i = 0; i < lanes->n; i++)
         lift(self, i);
+}
+
+void rates_reads(const struct attribution_context *self, const struct tick *tick)
+{
+    const struct read_latencies *reads = &self->env.facts->reads;
+    bool all = reads->tick == tick->number && self->env.facts->containers_unseen == 0;
+    for (size_t i = 0; i < self->nodes.n; i++)
+        for (size_t slot = 0; slot < self->node[i]->n_seats; slot++) {
+            const struct read_latency *latency = read_latencies_find(reads, slot, tick->number);
+            self->node[i]->seats[slot].reads = latency ? latency->reads : all ? 0 : NAN;
+        }
 }
 
 /* Gone before its last time was read, or never read. */
@@ -62,11 +69,11 @@ static bool is_hosts(const struct attribution_lane *lane)
 bool rates_host(const struct attribution_context *self, const struct lanes *lanes,
                 const struct activity *machine, double out[ATTRIBUTION_NODES])
 {
+    const struct attribution_lane *lane;
     struct activity left = *machine;
     double carried = 0;
-    for (size_t k = 0; k < lanes->n; k++) {
-        const struct attribution_lane *lane = lanes_at(lanes, k);
-        if (!lane || !attribution_lane_is_open(lane) || attribution_lane_outer(lanes, lane) ||
+    for (size_t k = 0; (lane = lanes_next(lanes, &k));) {
+        if (!attribution_lane_is_open(lane) || attribution_lane_outer(lanes, lane) ||
             is_hosts(lane))
             continue;
         if (!lane->read)

@@ -18,6 +18,10 @@
 /* The rates of all seats of all nodes, when all lanes are read. */
 void rates_share(const struct attribution_context *self, const struct lanes *lanes);
 
+/* What each read in this tick, as core_latency counted it: nothing, where all are counted and it
+ * was not busy. */
+void rates_reads(const struct attribution_context *self, const struct tick *tick);
+
 /* What the machine did less what the containers did, by node: never below 0. False: not known. */
 bool rates_host(const struct attribution_context *self, const struct lanes *lanes,
                 const struct activity *machine, double out[ATTRIBUTION_NODES]);

@@ -54,3 +54,14 @@ bool traffic_total_of(const struct traffic_total *total, const struct machine *m
     *lines_per_second = total->known ? total->cas.rate[place] : NAN;
     return true;
 }
+
+void traffic_total_measure(struct traffic_total *total, const struct attribution_context *in,
+                           const struct tick *tick)
+{
+    traffic_total_read(total, tick);
+    for (size_t i = 0; i < in->nodes.n; i++) {
+        double everybody = NAN;
+        bool counted = traffic_total_of(total, in->nodes.machine, in->node[i]->number, &everybody);
+        attribution_node_measure(in->node[i], counted, everybody);
+    }
+}

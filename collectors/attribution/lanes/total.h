@@ -17,8 +17,8 @@
 #ifndef IE_COLLECTORS_ATTRIBUTION_LANES_TOTAL_H
 #define IE_COLLECTORS_ATTRIBUTION_LANES_TOTAL_H
 
+#include "collectors/attribution/lanes/lane.h"
 #include "collectors/parts/cas_traffic.h"
-#include "exporter/base/tick.h"
 
 /* Zeroed: nobody counts it. */
 struct traffic_total {
@@ -34,6 +34,9 @@ void traffic_total_close(struct traffic_total *total);
 /* Once a tick. Whoever was silent for a minute does not count any more; until then ticks without
  * counts have no total, so that it does not jump between what all and what the containers have. */
 void traffic_total_read(struct traffic_total *total, const struct tick *tick);
+/* The same, and every node learns what everybody has, when the containers' rates are shared. */
+void traffic_total_measure(struct traffic_total *total, const struct attribution_context *in,
+                           const struct tick *tick);
 
 /* Of the node with this number, in this tick; NaN: not known. False: nobody counts it. */
 bool traffic_total_of(const struct traffic_total *total, const struct machine *machine,

@@ -117,43 +117,35 @@ static bool take_node(const struct attribution_context *self, size_t k, const st
 
 static void find_outer(const struct lanes *lanes)
 {
-    for (size_t i = 0; i < lanes->n; i++) {
-        struct attribution_lane *lane = lanes_at(lanes, i);
-        if (lane)
-            lane->has_inner = false;
-    }
-    for (size_t i = 0; i < lanes->n; i++) {
-        const struct attribution_lane *lane = lanes_at(lanes, i);
-        if (lane && lane->parent >= 0 && attribution_lane_is_open(lane))
-            ((struct attribution_lane *)lanes_at(lanes, (size_t)lane->parent))->has_inner = true;
-    }
+    struct attribution_lane *lane, *outer;
+    for (size_t i = 0; (lane = lanes_next(lanes, &i));)
+        lane->has_inner = false;
+    for (size_t i = 0; (lane = lanes_next(lanes, &i));)
+        if (attribution_lane_is_open(lane) && (outer = attribution_lane_parent(lanes, lane)))
+            outer->has_inner = true;
 }
 
-bool victims_take(struct attribution_context *self, const struct lanes *lanes,
+void victims_take(struct attribution_context *self, const struct lanes *lanes,
                   const struct tick *tick)
 {
-    bool first = false;
+    struct attribution_lane *lane;
     if (!self->traffic)
-        return false;
+        return;
     find_outer(lanes);
     for (size_t k = 0; k < self->nodes.n; k++)
-        first |= take_node(self, k, lanes, tick);
-    for (size_t i = 0; i < lanes->n; i++) {
-        struct attribution_lane *lane = lanes_at(lanes, i);
-        if (!lane)
-            continue;
+        self->status->wants_reconcile |= take_node(self, k, lanes, tick);
+    for (size_t i = 0; (lane = lanes_next(lanes, &i));) {
         if (lane->wait_series)
             series_add(lane->wait_series, lane->wait_seconds);
         lane->wait_seconds = 0;
     }
-    return first;
 }
 
 void victims_make_series(struct attribution_context *self, const struct lanes *lanes)
 {
-    for (size_t i = 0; i < lanes->n; i++) {
-        struct attribution_lane *lane = lanes_at(lanes, i);
-        if (!lane || !lane->waits_known || lane->wait_series)
+    struct attribution_lane *lane;
+    for (size_t i = 0; (lane = lanes_next(lanes, &i));) {
+        if (!lane->waits_known || lane->wait_series)
             continue;
         struct labelset *labels = container_labels_get(self->env.labels, lane->container);
         int err = labels ? series_new(self->families.at[A_CAUSED_WAIT], labels, NULL, 0,

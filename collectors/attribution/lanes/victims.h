@@ -21,8 +21,8 @@
 #include "collectors/attribution/lanes/lane.h"
 
 /* A tick of all nodes, when rates are shared and before readings are taken. Adds to the counters of
- * those who have one. True: somebody should get one. Allocates nothing. */
-bool victims_take(struct attribution_context *self, const struct lanes *lanes,
+ * those who have one; wants to reconcile where somebody should get one. Allocates nothing. */
+void victims_take(struct attribution_context *self, const struct lanes *lanes,
                   const struct tick *tick);
 
 /* The counter of everybody of whom it is known what it causes, and who is named; for reconcile. */

@@ -1,10 +1,12 @@
 #include "collectors/attribution/page/board.h"
-#include "collectors/attribution/ledger/readings.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "collectors/attribution/ledger/outside.h"
+#include "collectors/attribution/ledger/readings.h"
 
 int attribution_board_new(struct board **out)
 {
@@ -13,9 +15,16 @@ int attribution_board_new(struct board **out)
 
 /* ---- the writer ---- */
 
+static void name(struct attribution_board_names *to, const struct container *container)
+{
+    board_text(to->namespace_, sizeof to->namespace_, container->namespace_);
+    board_text(to->pod, sizeof to->pod, container->pod);
+    board_text(to->name, sizeof to->name, container->name);
+    board_text(to->short_id, sizeof to->short_id, container->short_id);
+}
+
 static void add_row(struct attribution_board_list *list, size_t domain,
-                    const struct container *container, const struct attribution_finding *finding,
-                    double share)
+                    const struct container *container, const struct attribution_finding *part)
 {
     if (list->n_rows == ATTRIBUTION_BOARD_ROWS) {
         list->cut = true;
@@ -23,31 +32,42 @@ static void add_row(struct attribution_board_list *list, size_t domain,
     }
     struct attribution_board_row *row = &list->rows[list->n_rows++];
     row->domain = (uint32_t)domain;
-    row->state = finding->state;
-    row->group = finding->group - 1;
-    board_text(row->namespace_, sizeof row->namespace_, container->namespace_);
-    board_text(row->pod, sizeof row->pod, container->pod);
-    board_text(row->name, sizeof row->name, container->name);
-    board_text(row->short_id, sizeof row->short_id, container->short_id);
-    row->probability = finding->probability;
-    row->caused_ns = finding->caused_ns * share;
-    row->sd_ns = finding->sd_ns * share;
-    row->score = finding->score;
-    row->support = finding->support;
-    row->activity = finding->activity * share;
-    row->lowest = finding->lowest * share;
+    name(&row->who, container);
+    row->finding = *part;
 }
 
-static void add_rows(struct attribution_board_list *list, size_t domain,
-                     const struct attribution_node *node, const struct lanes *lanes)
+/* Of what its workload does. */
+static struct attribution_finding part_of(struct attribution_finding finding, double share)
 {
+    finding.caused_ns *= share;
+    finding.sd_ns *= share;
+    finding.activity *= share;
+    finding.lowest *= share;
+    return finding;
+}
+
+static void add_containers(struct attribution_board_list *list,
+                           const struct attribution_context *self, size_t k,
+                           const struct lanes *lanes)
+{
+    static const enum live_suspicion suspicions[] = {
+        [ATTRIBUTION_SUSPECTED] = LIVE_SUSPECTED,
+        [ATTRIBUTION_NAMED] = LIVE_NAMED,
+        [ATTRIBUTION_IN_GROUP] = LIVE_IN_GROUP,
+        [ATTRIBUTION_DOUBTED] = LIVE_DOUBTED,
+    };
+    const struct attribution_node *node = self->node[k];
     for (size_t i = 0; i < lanes->n && i < node->n_seats; i++) {
         const struct attribution_column *column = attribution_node_column(node, i);
-        double share = i < node->n_seats ? node->seats[i].share : 0;
+        double share = node->seats[i].share;
         const struct attribution_lane *lane = share > 0 ? lanes_at(lanes, i) : NULL;
-        if (lane && column && lane->container->named &&
-            column->finding.state != ATTRIBUTION_UNKNOWN)
-            add_row(list, domain, lane->container, &column->finding, share);
+        if (!lane || !column || column->finding.state == ATTRIBUTION_UNKNOWN)
+            continue;
+        struct attribution_finding part = part_of(column->finding, share);
+        live_suspect(self->env.live, lane->container, node->number, suspicions[part.state],
+                     part.caused_ns * 1e-9, part.sd_ns * 1e-9, part.probability);
+        if (lane->container->named)
+            add_row(list, k, lane->container, &part);
     }
 }
 
@@ -60,12 +80,8 @@ static unsigned add_parties(struct attribution_board_list *list, const struct wa
         const struct attribution_lane *lane = slot < lanes->n ? lanes_at(lanes, slot) : NULL;
         if (!lane || !lane->container->named)
             continue;
-        const struct container *container = lane->container;
         struct attribution_board_party *party = &list->parties[list->n_parties++];
-        board_text(party->namespace_, sizeof party->namespace_, container->namespace_);
-        board_text(party->pod, sizeof party->pod, container->pod);
-        board_text(party->name, sizeof party->name, container->name);
-        board_text(party->short_id, sizeof party->short_id, container->short_id);
+        name(&party->who, lane->container);
         party->slot = slot;
         party->traffic = waits->all[slot];
         n++;
@@ -113,6 +129,36 @@ static void add_domain(struct attribution_board_list *list, const struct attribu
     memcpy(to->groups, node->findings.groups, to->n_groups * sizeof *to->groups);
 }
 
+/* Of a machine that is nobody's guest, nothing is outside that slows memory. */
+static double from_outside(const struct attribution_context *self,
+                           const struct attribution_node *node)
+{
+    if (!self->env.facts->machine.guest || !node->known)
+        return NAN;
+    double risen_ns = node->calm_ns * (exp(ledger_risen(&node->ledger)) - 1);
+    return fmin(risen_ns, node->by_ns[BY_UNKNOWN]) * 1e-9;
+}
+
+static void explain(const struct attribution_context *self, const struct attribution_node *node)
+{
+    static const enum live_cause causes[GATE_STATES] = {
+        [GATE_LEARNING] = LIVE_CAUSE_LEARNING,   [GATE_NAMED] = LIVE_CAUSE_NAMED,
+        [GATE_GROUP] = LIVE_CAUSE_GROUP,         [GATE_CALM] = LIVE_CAUSE_CALM,
+        [GATE_SUSPECTED] = LIVE_CAUSE_SUSPECTED, [GATE_UNKNOWN] = LIVE_CAUSE_UNKNOWN,
+    };
+    live_outside(self->env.live, node->number, from_outside(self, node));
+    if (!node->known) {
+        live_explain(self->env.live, node->number, LIVE_CAUSE_LEARNING, NAN, NAN, NAN);
+        return;
+    }
+    const struct attribution_findings *found = &node->findings;
+    bool one_of =
+        node->state == GATE_GROUP && found->n_groups == 1 && found->groups[0].kind == GROUP_ONE_OF;
+    live_explain(self->env.live, node->number, one_of ? LIVE_CAUSE_ONE_OF : causes[node->state],
+                 node->calm_ns * 1e-9, node->by_ns[BY_HOST] * 1e-9,
+                 3600 * ledger_lambda(&node->ledger));
+}
+
 void attribution_board_write(struct board *board, const struct attribution_context *collector,
                              const struct lanes *lanes, const struct tick *tick)
 {
@@ -123,8 +169,9 @@ void attribution_board_write(struct board *board, const struct attribution_conte
     for (size_t i = 0; i < collector->nodes.n; i++) {
         add_domain(list, collector->node[i]);
         add_waits(list, &collector->node[i]->waits, lanes);
+        explain(collector, collector->node[i]);
         if (collector->node[i]->known)
-            add_rows(list, i, collector->node[i], lanes);
+            add_containers(list, collector, i, lanes);
     }
     board_show(board);
 }

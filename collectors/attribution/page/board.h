@@ -14,19 +14,20 @@
 /* Containers that are named, suspected or in groups at the same time, on all nodes together. */
 enum { ATTRIBUTION_BOARD_ROWS = 256 };
 
+/* Cut where they are longer than Kubernetes allows. */
+struct attribution_board_names {
+    char namespace_[64], pod[256], name[256], short_id[13];
+};
+
 struct attribution_board_row {
     uint32_t domain; /* index */
-    enum attribution_state state;
-    unsigned group; /* of the domain: index; where the state says so */
-    /* Cut where they are longer than Kubernetes allows. */
-    char namespace_[64], pod[256], name[256], short_id[13];
-    double probability; /* NaN: not known */
-    double caused_ns, sd_ns, score, support, activity, lowest;
+    struct attribution_board_names who;
+    struct attribution_finding finding; /* of this container's part in its workload */
 };
 
 /* Of one that is among a domain's heaviest aggressors, or its most burdened victims. */
 struct attribution_board_party {
-    char namespace_[64], pod[256], name[256], short_id[13];
+    struct attribution_board_names who;
     size_t slot;
     struct attribution_traffic traffic;
 };
@@ -65,7 +66,8 @@ struct attribution_board_list {
 /* 0 or -ENOMEM. */
 int attribution_board_new(struct board **out);
 
-/* The writer, after a tick. Not shown, until the next, while a reader is copying. */
+/* The writer, after a tick's readings. Not shown, until the next, while a reader is copying. Tells
+ * exporter/live as well who makes which node's memory slow. */
 void attribution_board_write(struct board *board, const struct attribution_context *collector,
                              const struct lanes *lanes, const struct tick *tick);
 

@@ -11,7 +11,7 @@ static const double many_steps = 2; /* an hour */
 
 static void add_name(struct textbuf *out, const struct attribution_board_row *row)
 {
-    const char *const parts[] = {row->namespace_, row->pod, row->name};
+    const char *const parts[] = {row->who.namespace_, row->who.pod, row->who.name};
     const char *separator = "";
     for (int i = 0; i < 3; i++) {
         if (!parts[i][0])
@@ -45,15 +45,15 @@ static void add_names(struct textbuf *out, const struct attribution_board_list *
     unsigned n = 0;
     for (size_t i = 0; i < list->n_rows; i++) {
         const struct attribution_board_row *row = &list->rows[i];
-        if (row->domain != domain || row->state != state || ++n > NAMES)
+        if (row->domain != domain || row->finding.state != state || ++n > NAMES)
             continue;
         textbuf_str(out, n == 1 ? " " : ", ");
         add_name(out, row);
         if (state == ATTRIBUTION_NAMED)
-            textbuf_printf(out, " by %.0f ns (standard deviation %.0f)", row->caused_ns,
-                           row->sd_ns);
-        else if (!isnan(row->probability))
-            add_odds(out, row->probability);
+            textbuf_printf(out, " by %.0f ns (standard deviation %.0f)", row->finding.caused_ns,
+                           row->finding.sd_ns);
+        else if (!isnan(row->finding.probability))
+            add_odds(out, row->finding.probability);
     }
     if (n > NAMES)
         textbuf_printf(out, " and %u more", n - NAMES);

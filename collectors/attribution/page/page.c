@@ -18,27 +18,28 @@ static json_t *number(bool known, double value)
 static int compare_rows(const void *a, const void *b)
 {
     const struct attribution_board_row *x = a, *y = b;
-    if (x->caused_ns != y->caused_ns)
-        return x->caused_ns > y->caused_ns ? -1 : 1;
-    return strcmp(x->short_id, y->short_id);
+    if (x->finding.caused_ns != y->finding.caused_ns)
+        return x->finding.caused_ns > y->finding.caused_ns ? -1 : 1;
+    return strcmp(x->who.short_id, y->who.short_id);
 }
 
 /* What its pod, or its cgroup, is one of. */
 static json_t *workload_json(const struct attribution_board_row *row)
 {
-    const char *name = row->pod[0] ? row->pod : row->name;
-    return json_stringn(name, workload_owner_len(row->pod, row->name));
+    const char *name = row->who.pod[0] ? row->who.pod : row->who.name;
+    return json_stringn(name, workload_owner_len(row->who.pod, row->who.name));
 }
 
 static json_t *row_json(const struct attribution_board_row *row)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "namespace",
-                     row->namespace_, "pod", row->pod, "container", row->name, "container_id",
-                     row->short_id, "workload", workload_json(row), "caused_ns",
-                     number(true, row->caused_ns), "sd_ns", number(true, row->sd_ns), "z",
-                     number(true, row->score), "episodes", number(true, row->support), "activity",
-                     number(true, row->activity), "activity_low", number(true, row->lowest), "p",
-                     number(true, row->probability));
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "namespace",
+        row->who.namespace_, "pod", row->who.pod, "container", row->who.name, "container_id",
+        row->who.short_id, "workload", workload_json(row), "caused_ns",
+        number(true, row->finding.caused_ns), "sd_ns", number(true, row->finding.sd_ns), "z",
+        number(true, row->finding.score), "episodes", number(true, row->finding.support),
+        "activity", number(true, row->finding.activity), "activity_low",
+        number(true, row->finding.lowest), "p", number(true, row->finding.probability));
 }
 
 /* In the list of this state: with the suspects are those who were refused a name. */
@@ -50,11 +51,11 @@ static bool is_listed(enum attribution_state row, enum attribution_state state)
 static void add_odds(struct textbuf *out, const struct attribution_board_domain *domain,
                      const struct attribution_board_row *row)
 {
-    if (isnan(row->probability)) {
+    if (isnan(row->finding.probability)) {
         textbuf_str(out, "the latency goes with it, but not with its starts and ends");
         return;
     }
-    odds_say(out, row->probability);
+    odds_say(out, row->finding.probability);
     textbuf_str(out, " that it is this one, by its starts and ends so far");
     size_t len = out->len;
     textbuf_str(out, "; this node's memory steps ");
@@ -70,9 +71,9 @@ static json_t *why_json(const struct attribution_board_domain *domain,
 {
     struct textbuf text;
     textbuf_init(&text);
-    if (row->state == ATTRIBUTION_SUSPECTED)
+    if (row->finding.state == ATTRIBUTION_SUSPECTED)
         add_odds(&text, domain, row);
-    else if (row->state == ATTRIBUTION_DOUBTED)
+    else if (row->finding.state == ATTRIBUTION_DOUBTED)
         textbuf_str(&text, "its CPU time rises little more than the latency does: it may only be "
                            "waiting");
     json_t *why = text.len ? json_stringn(text.data, text.len) : NULL;
@@ -87,8 +88,8 @@ static json_t *rows_json(const struct attribution_board_list *list, size_t domai
     json_t *array = json_array();
     for (size_t i = 0; i < list->n_rows; i++) {
         const struct attribution_board_row *row = &list->rows[i];
-        if (row->domain != domain || !is_listed(row->state, state) ||
-            (state == ATTRIBUTION_IN_GROUP && row->group != group))
+        if (row->domain != domain || !is_listed(row->finding.state, state) ||
+            (state == ATTRIBUTION_IN_GROUP && row->finding.group != group + 1))
             continue;
         json_t *object = row_json(row);
         json_t *why = why_json(&list->domains[domain], row);
@@ -141,14 +142,15 @@ static int compare_pairs(const void *a, const void *b)
     const struct pair *x = a, *y = b;
     if (x->wait_seconds != y->wait_seconds)
         return x->wait_seconds > y->wait_seconds ? -1 : 1;
-    int order = strcmp(x->aggressor->short_id, y->aggressor->short_id);
-    return order ? order : strcmp(x->victim->short_id, y->victim->short_id);
+    int order = strcmp(x->aggressor->who.short_id, y->aggressor->who.short_id);
+    return order ? order : strcmp(x->victim->who.short_id, y->victim->who.short_id);
 }
 
 static json_t *party_json(const struct attribution_board_party *party)
 {
-    return json_pack("{s:s, s:s, s:s, s:s}", "namespace", party->namespace_, "pod", party->pod,
-                     "container", party->name, "container_id", party->short_id);
+    return json_pack("{s:s, s:s, s:s, s:s}", "namespace", party->who.namespace_, "pod",
+                     party->who.pod, "container", party->who.name, "container_id",
+                     party->who.short_id);
 }
 
 static json_t *pairs_json(const struct attribution_board_list *list,
