@@ -87,11 +87,6 @@ TEST_WITH(without_room_nobody_comes, setup, teardown)
     assert_null(control_nvmm_find(&w->table, 25));
     for (int i = 1; i < ROOM; i++)
         assert_true(w->room[i - 1].tid < w->room[i].tid);
-    control_nvmm_forget(&w->table, 30);
-    control_nvmm_forget(&w->table, 30);
-    assert_null(control_nvmm_find(&w->table, 30));
-    assert_int_equal(sample(w, 0, 25, GENERAL), CONTROL_NVMM_JOINED);
-    expect(w, 25, GENERAL, 60000);
     expect(w, 40, WRITERS, 200);
 }
 

@@ -44,27 +44,12 @@ const struct control_nvmm_thread *control_nvmm_find(const struct control_nvmm *t
     return find(table, tid);
 }
 
-static void move_tail(struct control_nvmm *table, size_t from, size_t to)
-{
-    memmove(&table->threads[to], &table->threads[from], (table->n - from) * sizeof *table->threads);
-}
-
-void control_nvmm_forget(struct control_nvmm *table, int tid)
-{
-    const struct control_nvmm_thread *thread = find(table, tid);
-    if (!thread)
-        return;
-    size_t i = (size_t)(thread - table->threads);
-    move_tail(table, i + 1, i);
-    table->n--;
-}
-
 static void put(struct control_nvmm *table, int tid, int group, uint64_t expires_ms)
 {
     size_t i = place_of(table, tid);
-    move_tail(table, i, i + 1);
-    table->threads[i] =
-        (struct control_nvmm_thread){.tid = tid, .group = group, .expires_ms = expires_ms};
+    struct control_nvmm_thread *at = &table->threads[i];
+    memmove(at + 1, at, (table->n - i) * sizeof *at);
+    *at = (struct control_nvmm_thread){.tid = tid, .group = group, .expires_ms = expires_ms};
     table->n++;
 }
 

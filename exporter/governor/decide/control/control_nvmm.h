@@ -78,9 +78,6 @@ enum control_nvmm_result control_nvmm_associate(struct control_nvmm *table,
 /* NULL: not associated. */
 const struct control_nvmm_thread *control_nvmm_find(const struct control_nvmm *table, int tid);
 
-/* The thread has ended. */
-void control_nvmm_forget(struct control_nvmm *table, int tid);
-
 /* ---- whether to do it at all ---- */
 
 /* With few writers it does harm (3.4 % up to 8 of them). */
