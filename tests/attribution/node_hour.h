@@ -63,6 +63,7 @@ struct node_hour {
     double saturates;                             /* 0: effects add up in the logarithm */
     double host_effect;
     unsigned host_follows; /* worker, plus 1; 0: none */
+    double percent;        /* of the kind: by how much memory gets slower; who frames: how often */
     double onset;          /* when somebody begins to hurt; 0: no such time */
     unsigned seconds;      /* how long the kind is to be played */
     /* What the latency is without anybody, in the logarithm, linear from point to point. */
@@ -82,6 +83,8 @@ const char *node_hour_kind(size_t i);
 
 /* False: no such kind. */
 bool node_hour_init(struct node_hour *node, const char *kind, uint64_t seed);
+/* Drawn, from the hours' only source of chance. */
+double node_hour_uniform(struct node_hour *node, double from, double to);
 /* The next second. */
 void node_hour_next(struct node_hour *node);
 
