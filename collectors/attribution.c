@@ -12,19 +12,17 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "collectors/attribution/lanes/elsewhere.h"
 #include "collectors/attribution/lanes/moved.h"
 #include "collectors/attribution/lanes/rates.h"
 #include "collectors/attribution/lanes/total.h"
 #include "collectors/attribution/lanes/victims.h"
 #include "collectors/attribution/page/board.h"
-#include "collectors/learned/elsewhere.h"
 #include "collectors/parts/probe_latency.h"
 #include "collectors/table.h"
 
 /* What is not there for so long does not come. */
 enum { SILENT_TICKS = 60 };
-/* How often the file about other nodes is read. */
-enum { PRIOR_TICKS = 600 };
 
 /* What the flags say. */
 struct attribution_flags {
@@ -62,11 +60,8 @@ struct attribution {
     struct board *board;
     struct verdict verdict; /* as at the start */
     int wanted[ATTRIBUTION_NODES];
-    size_t n_wanted;        /* nodes that gave a reading and have no domain yet */
-    const char *prior_file; /* NULL: there is none */
-    struct elsewhere elsewhere;
-    uint64_t prior_ticks; /* since it was looked at */
-    bool prior_failed;    /* that was said */
+    size_t n_wanted; /* nodes that gave a reading and have no domain yet */
+    struct elsewhere_file elsewhere;
     uint64_t ticks_without_latency, ticks_without_activity;
     bool silent;
 };
@@ -171,24 +166,8 @@ static void recall(struct attribution *self, struct attribution_node *node)
             continue;
         const char *key = self->in.workloads.at[w].key;
         attribution_node_recall(node, w, key);
-        attribution_node_expect(node, w, elsewhere_find(&self->elsewhere, key));
+        attribution_node_expect(node, w, elsewhere_find(&self->elsewhere.found, key));
     }
-}
-
-/* A file that is wrong, or gone, changes nothing. */
-static void look_elsewhere(struct attribution *self)
-{
-    char error[256];
-    if (!self->prior_file || self->prior_ticks > 0)
-        return;
-    self->prior_ticks = 1;
-    bool failed = elsewhere_load(self->prior_file, &self->elsewhere, error, sizeof error) != 0;
-    if (failed && !self->prior_failed)
-        log_warn(self->in.env.log, "attribution", "no news of other nodes: %s", error);
-    else if (!failed && self->prior_failed)
-        log_info(self->in.env.log, "attribution", "%zu workloads in %s", self->elsewhere.n,
-                 self->prior_file);
-    self->prior_failed = failed;
 }
 
 /* Monitoring groups came, or are gone: what was learned of the other activity says nothing of this
@@ -224,7 +203,7 @@ static void attribution_reconcile(void *opaque, const struct container_diff *dif
     if (lanes_reconcile(&self->lanes, diff, self->in.status, log))
         self->in.status->verdict = self->verdict;
     attribution_lanes_nest(&self->lanes, diff);
-    look_elsewhere(self);
+    elsewhere_file_look(&self->elsewhere, log);
     moved_open(&self->moved, &self->lanes);
     change_activity(self);
     for (; self->n_wanted > 0; self->n_wanted--)
@@ -391,10 +370,7 @@ static int attribution_collect(void *opaque, const struct tick *tick)
     judge(self);
     attribution_board_write(self->board, &self->in, &self->lanes, tick);
     tell_slow_memory(self, tick);
-    if (self->prior_file && ++self->prior_ticks > PRIOR_TICKS) {
-        self->prior_ticks = 0;
-        self->in.status->wants_reconcile = true;
-    }
+    self->in.status->wants_reconcile |= elsewhere_file_is_due(&self->elsewhere);
     self->in.status->wants_reconcile |= attribution_clock_is_left(&self->in);
     return err;
 }
@@ -424,7 +400,7 @@ static void attribution_stop(void *opaque)
     for (size_t i = 0; i < self->in.nodes.n; i++)
         attribution_node_free(self->in.node[i]);
     workloads_release(&self->in.workloads);
-    elsewhere_release(&self->elsewhere);
+    elsewhere_release(&self->elsewhere.found);
     board_free(self->board);
     free(self->in.scratch);
     free(self);
@@ -526,7 +502,7 @@ static int attribution_start(const struct collector_env *env, struct collector_s
     self->in.env = *env;
     self->in.status = status;
     self->in.nodes.machine = &env->facts->machine;
-    self->prior_file = ((const struct attribution_flags *)env->config)->prior_file;
+    self->elsewhere.path = ((const struct attribution_flags *)env->config)->prior_file;
     choose_activity(self);
     lanes_init(&self->lanes, &attribution_lane_ops, &self->in);
     self->in.scratch = malloc(sizeof *self->in.scratch);

@@ -2,7 +2,7 @@
  * explanation. */
 #include <math.h>
 
-#include "collectors/learned/elsewhere.h"
+#include "collectors/attribution/lanes/elsewhere.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

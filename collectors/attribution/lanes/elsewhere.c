@@ -1,4 +1,4 @@
-#include "collectors/learned/elsewhere.h"
+#include "collectors/attribution/lanes/elsewhere.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,6 +10,7 @@
 
 static const double least = 0.01, most = 0.5;
 static const char separator = '\x1f';
+enum { LOOK_TICKS = 600 };
 
 static int refuse(char *error, size_t error_size, const char *why)
 {
@@ -154,4 +155,25 @@ double elsewhere_find(const struct elsewhere *elsewhere, const char *key)
             high = middle;
     }
     return NAN;
+}
+
+void elsewhere_file_look(struct elsewhere_file *file, const struct log *log)
+{
+    char error[256];
+    if (!file->path || file->ticks > 0)
+        return;
+    file->ticks = 1;
+    bool failed = elsewhere_load(file->path, &file->found, error, sizeof error) != 0;
+    if (failed && !file->failed)
+        log_warn(log, "attribution", "no news of other nodes: %s", error);
+    else if (!failed && file->failed)
+        log_info(log, "attribution", "%zu workloads in %s", file->found.n, file->path);
+    file->failed = failed;
+}
+
+bool elsewhere_file_is_due(struct elsewhere_file *file)
+{
+    bool due = file->path && ++file->ticks > LOOK_TICKS;
+    file->ticks = due ? 0 : file->ticks;
+    return due;
 }

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "collectors/learned/elsewhere.h"
+#include "collectors/attribution/lanes/elsewhere.h"
 #include "tests/unit/support/unit.h"
 
 #define ANSWER(RESULT)                                                                             \
