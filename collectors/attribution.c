@@ -396,7 +396,7 @@ static void attribution_stop(void *opaque)
     lanes_release(&self->lanes);
     if (self->machine.handle)
         source_set_close(self->in.env.sources, self->machine.handle);
-    traffic_total_close(&self->total);
+    cas_traffic_close(&self->total.cas);
     for (size_t i = 0; i < self->in.nodes.n; i++)
         attribution_node_free(self->in.node[i]);
     workloads_release(&self->in.workloads);
@@ -507,7 +507,7 @@ static int attribution_start(const struct collector_env *env, struct collector_s
     lanes_init(&self->lanes, &attribution_lane_ops, &self->in);
     self->in.scratch = malloc(sizeof *self->in.scratch);
     if (self->in.scratch)
-        err = attribution_board_new(&self->board);
+        err = board_new(sizeof(struct attribution_board_list), &self->board);
     if (!err)
         err = attribution_families_register(&self->in.families, env->store,
                                             attribution_collector.name);

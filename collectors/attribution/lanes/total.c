@@ -17,11 +17,6 @@ void traffic_total_open(struct traffic_total *total, const struct collector_env 
                  why.words);
 }
 
-void traffic_total_close(struct traffic_total *total)
-{
-    cas_traffic_close(&total->cas);
-}
-
 void traffic_total_read(struct traffic_total *total, const struct tick *tick)
 {
     cas_traffic_read(&total->cas);

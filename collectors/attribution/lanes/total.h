@@ -27,9 +27,8 @@ struct traffic_total {
     uint64_t counted_ns; /* the last time */
 };
 
-/* The log says where there are none. */
+/* The log says where there are none. Closed by cas_traffic_close(). */
 void traffic_total_open(struct traffic_total *total, const struct collector_env *env);
-void traffic_total_close(struct traffic_total *total);
 
 /* Once a tick. Whoever was silent for a minute does not count any more; until then ticks without
  * counts have no total, so that it does not jump between what all and what the containers have. */

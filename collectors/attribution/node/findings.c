@@ -8,7 +8,6 @@
 #include "collectors/formulas/attribution.h"
 
 static const double significant = 4, least_effect = 0.03, suspicion = 0.5;
-static const double model_error = 0.2;
 static const unsigned refuting_episodes = 2;
 static const float refuting_evidence = -2;
 static const double refuting_slope = 0.25, refuting_moves = 0.25, undoubted = 7, plain_score = 6,
@@ -171,18 +170,13 @@ static void tell(struct attribution_node *node)
     }
 }
 
-static double sd_ns(const struct attribution_findings *all, double se, double caused_ns)
-{
-    return hypot(se * all->per_effect, model_error * caused_ns);
-}
-
 static void share_out(struct attribution_node *node)
 {
     struct attribution_findings *all = &node->findings;
     for (size_t i = 0; i < node->n_columns; i++) {
         struct attribution_finding *f = &node->columns[i].finding;
         f->caused_ns = f->effect * all->per_effect;
-        f->sd_ns = sd_ns(all, f->se, f->caused_ns);
+        f->sd_ns = gate_sd_ns(f->se, all->per_effect, f->caused_ns);
         all->suspected |= f->state == ATTRIBUTION_SUSPECTED;
         if (f->state != ATTRIBUTION_NAMED)
             continue;
@@ -190,12 +184,6 @@ static void share_out(struct attribution_node *node)
         all->named_ns += f->caused_ns;
         all->standing += f->effect;
     }
-}
-
-static void add_group(struct attribution_findings *all, const struct attribution_found_group *group)
-{
-    struct attribution_found_group *g = &all->groups[all->n_groups++];
-    *g = *group;
 }
 
 /* Of the ledger's groups the effects are not in the sum: none of its members has it. */
@@ -207,16 +195,16 @@ static void take_groups(struct attribution_node *node)
     for (unsigned i = 0; i < d->n_groups; i++) {
         const struct attribution_group *g = &d->groups[i];
         double se = g->score > 0 ? g->effect / g->score : 0;
-        add_group(all,
-                  &(struct attribution_found_group){
-                      .members = g->members, .score = g->score, .effect = g->effect, .se = se});
+        all->groups[all->n_groups++] = (struct attribution_found_group){
+            .members = g->members, .score = g->score, .effect = g->effect, .se = se};
     }
     for (unsigned i = 0; i < ledger_groups(ledger); i++) {
         const struct ledger_group *g = &ledger->group[i];
-        add_group(all, &(struct attribution_found_group){.kind = GROUP_ONE_OF,
-                                                         .members = g->n,
-                                                         .effect = (double)g->effect_now,
-                                                         .se = (double)g->se});
+        all->groups[all->n_groups++] =
+            (struct attribution_found_group){.kind = GROUP_ONE_OF,
+                                             .members = g->n,
+                                             .effect = (double)g->effect_now,
+                                             .se = (double)g->se};
     }
 }
 
@@ -225,7 +213,7 @@ static void share_out_groups(struct attribution_findings *all)
     for (unsigned i = 0; i < all->n_groups; i++) {
         struct attribution_found_group *g = &all->groups[i];
         g->caused_ns = g->effect * all->per_effect;
-        g->sd_ns = sd_ns(all, g->se, g->caused_ns);
+        g->sd_ns = gate_sd_ns(g->se, all->per_effect, g->caused_ns);
         all->group_ns += g->caused_ns;
         all->standing += g->effect;
     }

@@ -8,11 +8,6 @@
 #include "collectors/attribution/ledger/outside.h"
 #include "collectors/attribution/ledger/readings.h"
 
-int attribution_board_new(struct board **out)
-{
-    return board_new(sizeof(struct attribution_board_list), out);
-}
-
 /* ---- the writer ---- */
 
 static void name(struct attribution_board_names *to, const struct container *container)
@@ -93,14 +88,10 @@ static void add_waits(struct attribution_board_list *list, const struct waits *w
                       const struct lanes *lanes)
 {
     struct attribution_board_domain *to = &list->domains[list->n_domains - 1];
-    to->waits = waits->state;
+    to->waits = *waits;
+    to->waits.all = NULL;
     if (waits->state != WAITS_KNOWN)
         return;
-    to->victims = waits->victims;
-    to->learning = waits->learning;
-    to->wait_seconds = waits->seconds;
-    to->host_wait_seconds = waits->host_seconds;
-    to->sums = waits->sums;
     to->first_party = list->n_parties;
     to->n_aggressors = add_parties(list, waits, &waits->aggressors, lanes);
     to->n_burdened = add_parties(list, waits, &waits->burdened, lanes);

@@ -46,14 +46,12 @@ struct attribution_board_domain {
     struct attribution_found_group groups[ATTRIBUTION_FINDING_GROUPS];
 
     struct attribution_total total; /* where activity is traffic */
-    enum waits_state waits;         /* where it is known, so is what follows */
-    unsigned victims, learning;
-    double wait_seconds, host_wait_seconds;
-    struct attribution_sums sums;
-    size_t first_party; /* its aggressors, then its victims */
+    struct waits waits;             /* without 'all' */
+    size_t first_party;             /* where waits are known: its aggressors, then its victims */
     unsigned n_aggressors, n_burdened;
 };
 
+/* What the board has two of. */
 struct attribution_board_list {
     uint64_t wall_ns; /* of the tick; 0: there was none yet */
     bool cut;         /* there were more rows than fit */
@@ -62,9 +60,6 @@ struct attribution_board_list {
     struct attribution_board_row rows[ATTRIBUTION_BOARD_ROWS];
     struct attribution_board_party parties[2 * WAITS_TOP * ATTRIBUTION_NODES];
 };
-
-/* 0 or -ENOMEM. */
-int attribution_board_new(struct board **out);
 
 /* The writer, after a tick's readings. Not shown, until the next, while a reader is copying. Tells
  * exporter/live as well who makes which node's memory slow. */

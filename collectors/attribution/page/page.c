@@ -164,8 +164,8 @@ static json_t *pairs_json(const struct attribution_board_list *list,
     for (unsigned i = 0; i < d->n_aggressors; i++)
         for (unsigned v = 0; v < d->n_burdened; v++) {
             struct pair pair = {&aggressors[i], &victims[v], 0, 0};
-            pair.caused_seconds = attribution_caused_seconds(&d->sums, &pair.aggressor->traffic,
-                                                             &pair.victim->traffic);
+            pair.caused_seconds = attribution_caused_seconds(
+                &d->waits.sums, &pair.aggressor->traffic, &pair.victim->traffic);
             pair.wait_seconds = pair.caused_seconds * pair.victim->traffic.reads;
             if (pair.aggressor->slot != pair.victim->slot && pair.wait_seconds > 0)
                 pairs[n++] = pair;
@@ -183,21 +183,22 @@ static json_t *pairs_json(const struct attribution_board_list *list,
 /* Why there may be no pairs. */
 static const char *why_no_waits(const struct attribution_board_domain *d)
 {
-    if (d->waits != WAITS_KNOWN || d->victims > 0)
-        return waits_why_not(d->waits);
-    return d->learning > 0 ? "what latency is normal is not known of any container yet"
-                           : "no container read enough of this node's memory to wait for it";
+    if (d->waits.state != WAITS_KNOWN || d->waits.victims > 0)
+        return waits_why_not(d->waits.state);
+    return d->waits.learning > 0 ? "what latency is normal is not known of any container yet"
+                                 : "no container read enough of this node's memory to wait for it";
 }
 
 static json_t *waits_json(const struct attribution_board_domain *d)
 {
-    bool known = d->waits == WAITS_KNOWN;
+    bool known = d->waits.state == WAITS_KNOWN;
     const char *why = why_no_waits(d);
     bool host = known && !isnan(d->total.host);
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "wait_seconds", number(known, d->wait_seconds),
-                     "host_wait_seconds", number(host, d->host_wait_seconds), "victims",
-                     known ? json_integer(d->victims) : json_null(), "victims_without_baseline",
-                     known ? json_integer(d->learning) : json_null(), "why",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "wait_seconds", number(known, d->waits.seconds),
+                     "host_wait_seconds", number(host, d->waits.host_seconds), "victims",
+                     known ? json_integer(d->waits.victims) : json_null(),
+                     "victims_without_baseline",
+                     known ? json_integer(d->waits.learning) : json_null(), "why",
                      why ? json_string(why) : json_null());
 }
 

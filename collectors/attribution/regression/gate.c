@@ -41,9 +41,9 @@ static void find_alike(const struct attribution_domain *d, struct alikeness *out
         out->group[i] = root(out->group, i);
 }
 
-static double sd_ns(const struct attribution_domain *d, double sd_effect, double caused_ns)
+double gate_sd_ns(double sd_effect, double per_effect, double caused_ns)
 {
-    return hypot(sd_effect * d->per_effect, model_error * caused_ns);
+    return hypot(sd_effect * per_effect, model_error * caused_ns);
 }
 
 /* By how many times its lowest its activity rises as the latency rises by as many times itself,
@@ -104,7 +104,7 @@ static void judge_alone(struct attribution_domain *d, unsigned i, bool mate)
     bool doubtful = mate || beta == 0, was_named = stays_named(slot);
     slot->se = sqrt(doubtful ? d->p[i][i] : d->variance[i]);
     slot->score = (doubtful ? fmin(beta, d->raw[i]) : beta) / slot->se;
-    slot->sd_ns = sd_ns(d, slot->se * d->above[i], slot->caused_ns);
+    slot->sd_ns = gate_sd_ns(slot->se * d->above[i], d->per_effect, slot->caused_ns);
     slot->group = 0;
     slot->state = ATTRIBUTION_UNKNOWN;
     if (d->readings <= d->config.learning)
@@ -146,7 +146,7 @@ static bool judge_group(const struct attribution_domain *d, const struct alikene
     group.score = fmin(group.effect, raw) / sqrt(variance);
     if (group.score < min_score)
         return false;
-    group.sd_ns = sd_ns(d, sqrt(variance), group.caused_ns);
+    group.sd_ns = gate_sd_ns(sqrt(variance), d->per_effect, group.caused_ns);
     *out = group;
     return true;
 }

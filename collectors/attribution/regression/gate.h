@@ -22,6 +22,10 @@
  * coefficients and the w of this tick. */
 void gate_judge(struct attribution_domain *domain);
 
+/* One standard deviation of what somebody causes, from that of the effect: log latency, of which a
+ * unit is so many nanoseconds. The model's own error is in it. */
+double gate_sd_ns(double sd_effect, double per_effect, double caused_ns);
+
 /*
  * What is said of a node. The first that holds, in this order: who is named is said, even where the
  * calm latency (NaN: not known, then nothing is calm) has moved up to the present one in a node
