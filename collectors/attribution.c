@@ -245,55 +245,46 @@ static void take_moved(struct attribution *self, const struct tick *tick, bool r
         attribution_node_miss(self->in.node[i], tick);
 }
 
-/* For ticks that are taken later. True: they can be now. */
-static bool note(struct attribution *self, const struct tick *tick,
-                 const struct probe_reading *bursts, size_t n)
+static void take_now(struct attribution *self, const struct tick *tick, const double *host,
+                     const double *latency)
 {
-    double latency[ATTRIBUTION_NODES];
-    bool any = false;
-    for (size_t i = 0; i < ATTRIBUTION_NODES; i++) {
-        latency[i] = NAN;
-        if (i < self->in.nodes.n)
-            any |= probe_latency(bursts, n, self->in.node[i]->number, self->in.node[i]->number,
-                                 &latency[i]);
+    struct attribution_context *in = &self->in;
+    rates_share(in, &self->lanes);
+    rates_reads(in, tick);
+    if (in->traffic)
+        traffic_total_measure(&self->total, in, tick);
+    victims_take(in, &self->lanes, tick);
+    for (size_t i = 0; i < in->nodes.n; i++) {
+        if (isnan(latency[i]))
+            attribution_node_miss(in->node[i], tick);
+        else
+            in->status->wants_reconcile |= attribution_node_take(in->node[i], tick, latency[i],
+                                                                 host ? host[i] : NAN, in->scratch);
     }
-    if (self->in.by_groups)
-        self->ticks_without_latency = any ? 0 : self->ticks_without_latency + 1;
-    moved_note(&self->moved, &self->lanes, tick, latency);
-    return moved_read(&self->moved, &self->lanes);
 }
 
 static void take_readings(struct attribution *self, const struct tick *tick,
                           const struct probe_reading *bursts, size_t n)
 {
-    double host[ATTRIBUTION_NODES], seconds;
-    bool clocks = attribution_has_clocks(&self->in), any = false;
-    bool host_known = clocks && read_host(self, tick, host);
-    bool read = note(self, tick, bursts, n);
-    if (self->in.by_groups)
-        take_moved(self, tick, read);
-    if (read)
-        moved_begin(&self->moved);
-    if (self->moved.in && self->moved.wanted != self->in.by_groups)
-        self->in.status->wants_reconcile = true;
-    if (self->in.by_groups)
-        return;
-    rates_share(&self->in, &self->lanes);
-    rates_reads(&self->in, tick);
-    if (self->in.traffic)
-        traffic_total_measure(&self->total, &self->in, tick);
-    victims_take(&self->in, &self->lanes, tick);
-    for (size_t i = 0; i < self->in.nodes.n; i++) {
-        struct attribution_node *node = self->in.node[i];
-        if (!probe_latency(bursts, n, node->number, node->number, &seconds)) {
-            attribution_node_miss(node, tick);
-            continue;
-        }
-        any = true;
-        self->in.status->wants_reconcile |= attribution_node_take(
-            node, tick, seconds, host_known ? host[i] : NAN, self->in.scratch);
+    struct attribution_context *in = &self->in;
+    double host[ATTRIBUTION_NODES], latency[ATTRIBUTION_NODES];
+    bool host_known = attribution_has_clocks(in) && read_host(self, tick, host), any = false;
+    for (size_t i = 0; i < ATTRIBUTION_NODES; i++) {
+        latency[i] = NAN;
+        if (i < in->nodes.n)
+            any |= probe_latency(bursts, n, in->node[i]->number, in->node[i]->number, &latency[i]);
     }
     self->ticks_without_latency = any ? 0 : self->ticks_without_latency + 1;
+    moved_note(&self->moved, &self->lanes, tick, latency);
+    bool read = moved_read(&self->moved, &self->lanes);
+    if (in->by_groups)
+        take_moved(self, tick, read);
+    else
+        take_now(self, tick, host_known ? host : NULL, latency);
+    if (read)
+        moved_begin(&self->moved);
+    if (self->moved.in && self->moved.wanted != in->by_groups)
+        in->status->wants_reconcile = true;
 }
 
 static void close_ended(struct attribution *self)
