@@ -21,12 +21,6 @@ enum { GAP_TICKS = 5 };
 static const double calm_share = 0.1;
 static const double calm_rise = 0.12 / 3600, calm_fall = 0.06 / 3600; /* a reading */
 enum { FIRST_READINGS = 7200, HOUR_READINGS = 3600 };
-/* Of a node's traffic. */
-static const double absent_share = 0.1;
-static const double usual_gain = 1.0 / 30;
-/* Of the total: so much more the containers may have without being contradicted. Windows of the two
- * are not of the same instant. */
-static const double tolerance = 0.1;
 
 /* ---- across a restart ---- */
 
@@ -352,80 +346,6 @@ static bool judge_seats(struct attribution_node *node)
     return first;
 }
 
-double attribution_seat_traffic(const struct attribution_node *node, size_t slot)
-{
-    const struct attribution_seat *seat = &node->seats[slot];
-    if (!isnan(seat->rate))
-        return seat->rate;
-    return seat->usual;
-}
-
-/* Of who is not counted in a tick. */
-static void follow_usual(struct attribution_node *node)
-{
-    for (size_t i = 0; i < node->n_seats; i++) {
-        struct attribution_seat *seat = &node->seats[i];
-        if (!isnan(seat->rate))
-            seat->usual += (seat->usual > 0 ? usual_gain : 1) * (seat->rate - seat->usual);
-    }
-}
-
-double attribution_node_traffic(const struct attribution_node *node)
-{
-    double all = 0, absent = 0;
-    for (size_t i = 0; i < node->n_seats; i++) {
-        double rate = attribution_seat_traffic(node, i);
-        all += rate;
-        absent += isnan(node->seats[i].rate) ? rate : 0;
-    }
-    return absent > absent_share * all ? NAN : all;
-}
-
-/* What of everybody's traffic the containers do not have; NaN: not known, or it does not fit. */
-static double host_of(double everybody, double containers)
-{
-    return containers <= (1 + tolerance) * everybody ? fmax(0, everybody - containers) : NAN;
-}
-
-void attribution_node_measure(struct attribution_node *node, bool counted, double everybody)
-{
-    struct attribution_total *total = &node->total;
-    double sum = attribution_node_traffic(node);
-    total->host = counted ? host_of(everybody, sum) : NAN;
-    if (counted && !total->counted && !isnan(total->host)) {
-        pooled_shift(node->pooled, total->host);
-        total->counted = true;
-    } else if (!counted && total->counted) {
-        pooled_shift(node->pooled, -total->last_host);
-        total->counted = false;
-    }
-    if (!isnan(total->host))
-        total->last_host = total->host;
-    total->all = sum;
-    if (total->counted) /* the containers' is a part of it, also where the counts do not fit */
-        total->all = everybody >= sum || isnan(everybody) || isnan(sum) ? everybody : sum;
-}
-
-/* Traffic in units of its peak, and what to expect of everybody's. Returns the host's. */
-static double take_pooled(struct attribution_node *node, const struct tick *tick, double latency_ns,
-                          struct attribution_scratch *scratch)
-{
-    double total = node->total.all;
-    double factor = pooled_measure(node->pooled, tick->mono_ns, total, scratch);
-    pooled_take(node->pooled, latency_ns, total, scratch);
-    if (factor != 1) {
-        attribution_rescale(&node->domain, factor, scratch);
-        for (size_t i = 0; i < node->n_columns; i++)
-            attribution_member_rescale(&node->columns[i].member, factor);
-        ledger_rescale(&node->ledger, factor);
-    }
-    attribution_set_prior(&node->domain, pooled_slope(node->pooled), node->total.counted);
-    follow_usual(node);
-    for (size_t i = 0; i < node->n_seats; i++)
-        node->seats[i].rate /= node->pooled->unit;
-    return node->total.host / node->pooled->unit;
-}
-
 /* A workload does what its containers do together; without any, nothing. */
 static void add_up(struct attribution_node *node)
 {
@@ -505,7 +425,7 @@ bool attribution_node_take(struct attribution_node *node, const struct tick *tic
 {
     struct attribution_domain *domain = &node->domain;
     if (node->pooled)
-        host = take_pooled(node, tick, latency_seconds * 1e9, scratch);
+        host = attribution_node_convert(node, tick, latency_seconds * 1e9, scratch);
     add_up(node);
     if (attribution_begin(domain, latency_seconds * 1e9) != 0)
         return false;

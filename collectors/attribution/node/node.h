@@ -7,10 +7,10 @@
 
 #include "collectors/attribution/node/findings.h"
 #include "collectors/attribution/node/metrics.h"
+#include "collectors/attribution/node/traffic.h"
 #include "collectors/attribution/node/waits.h"
 #include "collectors/attribution/regression/estimator.h"
 #include "collectors/attribution/regression/gate.h"
-#include "collectors/attribution/regression/pooled.h"
 #include "collectors/learned/hour.h"
 #include "exporter/state/state.h"
 
@@ -118,16 +118,6 @@ void attribution_node_drop(struct attribution_node *node, size_t workload);
 /* NULL: there is nothing about the container's workload. */
 const struct attribution_column *attribution_node_column(const struct attribution_node *node,
                                                          size_t slot);
-
-/* Before a reading is taken: the traffic of all, lines a second. Who had a rate before and has none
- * now is taken at his mean, as if nothing had changed, as long as that is little: of hundreds there
- * is mostly one that was not counted. NaN: not known. */
-double attribution_node_traffic(const struct attribution_node *node);
-/* After that: what everybody has, lines a second; NaN: not known in this tick. Not 'counted':
- * nobody knows. Where that changes, what was learned goes on from the new total. */
-void attribution_node_measure(struct attribution_node *node, bool counted, double everybody);
-/* Of one of them, as a part of that. */
-double attribution_seat_traffic(const struct attribution_node *node, size_t slot);
 
 /* A reading, with the rates of all seats, in CPU seconds or cache lines a second; host: of CPU
  * time, NaN where it is not known; of traffic it is what was measured. True: somebody is suspected
