@@ -10,7 +10,6 @@
 
 #include "collectors/attribution/lanes/lane.h"
 #include "collectors/table.h"
-#include "exporter/state/state.h"
 #include "tests/unit/support/interference_rig.h"
 #include "tests/unit/support/unit.h"
 
@@ -301,25 +300,6 @@ TEST_WITH(groups_come_before_an_incident, interference_setup_with_groups, rig_te
         fail_msg("calm is %g", in->node[0]->calm_ns);
 }
 
-static const struct state_identity here = {.boot_id = "boot"};
-
-static struct state *saved(struct rig *rig)
-{
-    static uint8_t room[1 << 16];
-    struct state_writer writer;
-    struct state *state;
-    char why[128];
-    state_write_begin(&writer, room, sizeof room, &here, rig->tick.mono_ns);
-    rig->ops->save(rig->collector, &writer);
-    size_t len = state_write_end(&writer);
-    assert_true(len <= sizeof room);
-    state_seal(room, len);
-    uint8_t *bytes = malloc(len);
-    memcpy(bytes, room, len);
-    assert_int_equal(state_parse(bytes, len, &here, rig->tick.mono_ns, &state, why, sizeof why), 0);
-    return state;
-}
-
 /* Groups of some, not of most: after a restart it is by CPU time again before long, and knows what
  * it knew by CPU time. */
 TEST_WITH(a_restart_where_few_have_groups, interference_setup_with_groups, rig_teardown)
@@ -337,15 +317,10 @@ TEST_WITH(a_restart_where_few_have_groups, interference_setup_with_groups, rig_t
     }
     assert_false(by_traffic(before));
     assert_true(is_named(before, "container=\"hog\""));
-    struct state *kept = saved(before);
-    rig_init(&after, &attribution_collector);
+    struct state *kept = interference_saved(before, 0);
+    interference_again(&after, before, kept, NULL);
     after.fake.lacks = before->fake.lacks;
-    after.facts.machine = before->facts.machine;
-    const struct source_thread thread = {.key = "p0", .kind = "probe", .tid = 1, .cpu = 0};
-    assert_int_equal(inventory_add_thread(&after.inventory, &thread), 0);
     interference_clocks(&after, "host");
-    after.tick = before->tick;
-    after.env.state = kept;
     verdict_set(&after.fake.check, REASON_OK, "groups of 1 pod");
     rig_start(&after);
     interference_container(&after, "hog");

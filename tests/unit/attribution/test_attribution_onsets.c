@@ -8,11 +8,8 @@
 #include "collectors/attribution/lanes/lane.h"
 #include "collectors/table.h"
 #include "exporter/live/live.h"
-#include "exporter/state/state.h"
 #include "tests/unit/support/interference_rig.h"
 #include "tests/unit/support/unit.h"
-
-static const struct state_identity here = {.boot_id = "boot", .microarchitecture = "clx"};
 
 /* A second in which the hogs use so much of CPU 1 and memory is slower by `effect`; a bystander
  * goes on and off. */
@@ -100,23 +97,6 @@ TEST_WITH(a_workload_is_known_in_every_pod, interference_setup, rig_teardown)
     assert_false(isnan(caused(rig, "pod=\"sort-28911300-vwxyz\"")));
 }
 
-static struct state *saved(struct rig *rig)
-{
-    static uint8_t room[1 << 16];
-    struct state_writer writer;
-    struct state *state;
-    char why[128];
-    state_write_begin(&writer, room, sizeof room, &here, rig->tick.mono_ns);
-    rig->ops->save(rig->collector, &writer);
-    size_t len = state_write_end(&writer);
-    assert_true(len <= sizeof room);
-    state_seal(room, len);
-    uint8_t *bytes = malloc(len);
-    memcpy(bytes, room, len);
-    assert_int_equal(state_parse(bytes, len, &here, rig->tick.mono_ns, &state, why, sizeof why), 0);
-    return state;
-}
-
 /* Restarted beside a hog that goes on: named in the first readings, against the calm of before. */
 TEST_WITH(across_a_restart, interference_setup, rig_teardown)
 {
@@ -126,15 +106,10 @@ TEST_WITH(across_a_restart, interference_setup, rig_teardown)
     interference_container(rig, "hog");
     seconds(rig, 200, hog, 1, 0.26);
     double before = caused(rig, "container=\"hog\"");
-    struct state *kept = saved(rig);
+    struct state *kept = interference_saved(rig, 0);
     static struct rig after;
-    rig_init(&after, &attribution_collector);
-    after.facts.machine = rig->facts.machine;
-    const struct source_thread thread = {.key = "p0", .kind = "probe", .tid = 1, .cpu = 0};
-    assert_int_equal(inventory_add_thread(&after.inventory, &thread), 0);
+    interference_again(&after, rig, kept, NULL);
     interference_clocks(&after, "host");
-    after.tick = rig->tick;
-    after.env.state = kept;
     rig_start(&after);
     interference_container(&after, "bystander");
     interference_container(&after, "hog");

@@ -389,36 +389,9 @@ TEST_WITH(starved_traffic_is_absent, traffic_setup, rig_teardown)
 
 /* ---- across a restart ---- */
 
-static const struct state_identity here = {.boot_id = "boot"};
-
-/* What it keeps; one byte of it is changed by `damage`. */
-static struct state *kept(struct rig *rig, uint8_t damage)
-{
-    static uint8_t room[1 << 16];
-    struct state_writer writer;
-    state_write_begin(&writer, room, sizeof room, &here, rig->tick.mono_ns);
-    rig->ops->save(rig->collector, &writer);
-    size_t len = state_write_end(&writer);
-    assert_true(len <= sizeof room);
-    room[len - 9] ^= damage; /* b, the last but one: its exponent */
-    state_seal(room, len);
-    uint8_t *bytes = malloc(len);
-    memcpy(bytes, room, len);
-    struct state *state = NULL;
-    char why[128];
-    assert_int_equal(state_parse(bytes, len, &here, rig->tick.mono_ns, &state, why, sizeof why), 0);
-    return state;
-}
-
 static void start_again(struct rig *rig, const struct rig *before, struct state *state)
 {
-    rig_init(rig, &attribution_collector);
-    rig_flag(rig, "--collector.attribution.traffic");
-    rig->facts.machine = before->facts.machine;
-    const struct source_thread thread = {.key = "p0", .kind = "probe", .tid = 1, .cpu = 0};
-    assert_int_equal(inventory_add_thread(&rig->inventory, &thread), 0);
-    rig->tick = before->tick;
-    rig->env.state = state;
+    interference_again(rig, before, state, "--collector.attribution.traffic");
     rig_start(rig);
     three_containers(rig);
 }
@@ -430,7 +403,7 @@ TEST_WITH(the_slope_of_all_traffic_outlives_a_restart, traffic_setup, rig_teardo
     static struct rig after;
     three_containers(before);
     until_named(before);
-    struct state *said = kept(before, 0);
+    struct state *said = interference_saved(before, 0);
     start_again(&after, before, said);
     assert_true(node_of(&after)->pooled->unit == node_of(before)->pooled->unit);
     for (int i = 0; i < 60; i++) {
@@ -441,7 +414,7 @@ TEST_WITH(the_slope_of_all_traffic_outlives_a_restart, traffic_setup, rig_teardo
     rig_release(&after);
     state_free(said);
     /* What nobody can have learned is thrown away. */
-    said = kept(before, 0x3f);
+    said = interference_saved(before, 0x3f);
     start_again(&after, before, said);
     assert_true(node_of(&after)->pooled->unit < node_of(before)->pooled->unit);
     assert_true(node_of(&after)->pooled->all.ticket == 0);

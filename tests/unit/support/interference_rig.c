@@ -106,6 +106,39 @@ double interference_square(uint64_t tick, unsigned on, unsigned off, unsigned sh
     return (tick + shift) % (on + off) < on;
 }
 
+static const struct state_identity here = {.boot_id = "boot"};
+
+struct state *interference_saved(struct rig *rig, uint8_t damage)
+{
+    static uint8_t room[1 << 16];
+    struct state_writer writer;
+    struct state *state = NULL;
+    char why[128];
+    state_write_begin(&writer, room, sizeof room, &here, rig->tick.mono_ns);
+    rig->ops->save(rig->collector, &writer);
+    size_t len = state_write_end(&writer);
+    assert_true(len <= sizeof room);
+    room[len - 9] ^= damage;
+    state_seal(room, len);
+    uint8_t *bytes = malloc(len);
+    memcpy(bytes, room, len);
+    assert_int_equal(state_parse(bytes, len, &here, rig->tick.mono_ns, &state, why, sizeof why), 0);
+    return state;
+}
+
+void interference_again(struct rig *after, const struct rig *before, struct state *saved,
+                        const char *flag)
+{
+    static const struct source_thread thread = {.key = "p0", .kind = "probe", .tid = 1, .cpu = 0};
+    rig_init(after, &attribution_collector);
+    if (flag)
+        rig_flag(after, flag);
+    after->facts.machine = before->facts.machine;
+    assert_int_equal(inventory_add_thread(&after->inventory, &thread), 0);
+    after->tick = before->tick;
+    after->env.state = saved;
+}
+
 json_t *interference_page(struct rig *rig, size_t domain, json_t **root)
 {
     struct textbuf text;

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "exporter/state/state.h"
 #include "tests/unit/support/collector_rig.h"
 
 #define CAUSED "interference_container_caused_latency_current_seconds"
@@ -40,6 +41,14 @@ double interference_noise(double sd);
 void interference_tick(struct rig *rig, double latency_ns);
 /* On for `on` ticks, off for `off`, from this tick of its period on: 0 or 1. */
 double interference_square(uint64_t tick, unsigned on, unsigned off, unsigned shift);
+
+/* What the collector keeps across a restart, for state_free(); one byte of it is changed by
+ * `damage`: the exponent of its last number but one. */
+struct state *interference_saved(struct rig *rig, uint8_t damage);
+/* Another exporter on the same machine that begins with it, in the same tick; flag NULL: none. To
+ * be started. */
+void interference_again(struct rig *after, const struct rig *before, struct state *saved,
+                        const char *flag);
 
 /* The page's first domain, or another; a new reference of the page in *root. */
 json_t *interference_page(struct rig *rig, size_t domain, json_t **root);
