@@ -212,6 +212,11 @@ static json_t *traffic_json(const struct attribution_total *total)
 
 /* ---- a node ---- */
 
+static const char *const state_names[GATE_STATES] = {
+    [GATE_LEARNING] = "learning", [GATE_NAMED] = "named",         [GATE_GROUP] = "group",
+    [GATE_CALM] = "calm",         [GATE_SUSPECTED] = "suspected", [GATE_UNKNOWN] = "unknown",
+};
+
 /* Without readings nothing is known, and in the beginning not yet. */
 static enum gate_domain_state state_of(const struct attribution_board_domain *domain)
 {
@@ -228,7 +233,7 @@ static json_t *domain_json(const struct attribution_board_list *list, size_t ind
         json_object_set_new(by, attribution_by_name[i], number(d->known, d->by_ns[i]));
     json_t *object = json_pack(
         "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:s, s:o, s:o, s:o}", "numa_node",
-        d->numa_node, "state", gate_domain_state_name(state_of(d)), "latency_ns",
+        d->numa_node, "state", state_names[state_of(d)], "latency_ns",
         number(d->known, d->latency_ns), "calm_ns", number(d->known, d->calm_ns), "excess_ns",
         number(d->known, d->excess_ns), "by", by, "noise_ratio", number(d->known, d->noise_ratio),
         "inflation_ratio", number(d->known, d->inflation_ratio), "candidates",

@@ -1,7 +1,6 @@
 #include "collectors/attribution/regression/gate.h"
 
 #include <math.h>
-#include <stddef.h>
 
 static const double min_score = 4; /* Z */
 static const double min_effect = 0.03, min_support = 1.3;
@@ -173,13 +172,4 @@ void gate_judge(struct attribution_domain *d)
             d->slots[i].group = d->n_groups;
         }
     }
-}
-
-const char *gate_domain_state_name(enum gate_domain_state state)
-{
-    static const char *const names[GATE_STATES] = {
-        [GATE_LEARNING] = "learning", [GATE_NAMED] = "named",         [GATE_GROUP] = "group",
-        [GATE_CALM] = "calm",         [GATE_SUSPECTED] = "suspected", [GATE_UNKNOWN] = "unknown",
-    };
-    return state < GATE_STATES ? names[state] : NULL;
 }

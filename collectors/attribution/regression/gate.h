@@ -41,7 +41,4 @@ enum gate_domain_state {
     GATE_STATES
 };
 
-/* "learning" and so on, as the API spells them. */
-const char *gate_domain_state_name(enum gate_domain_state state);
-
 #endif
