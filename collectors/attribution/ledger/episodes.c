@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "collectors/attribution/ledger/evidence.h"
 #include "collectors/attribution/ledger/readings.h"
 
 /* Readings. */

@@ -1,4 +1,5 @@
-/* The episodes of a ledger: found, judged, committed (ONSETS.md L4, L5). Internal to the ledger. */
+/* The episodes of a ledger: found, judged, committed (ONSETS.md L4), and what the latency around
+ * one says of its workload (L5, L6; evidence.c). Internal to the ledger. */
 #ifndef IE_COLLECTORS_ATTRIBUTION_LEDGER_EPISODES_H
 #define IE_COLLECTORS_ATTRIBUTION_LEDGER_EPISODES_H
 
@@ -13,6 +14,10 @@ void episodes_cut(struct ledger *ledger);
 /* What it does is not known: neither what its open episode comes to. */
 void episodes_lose(struct ledger *ledger, uint32_t workload);
 void episodes_forget(struct ledger *ledger, uint32_t workload);
+
+/* As far as can be told now, and for good: then the episode is no longer open. */
+void evidence_provisional(struct ledger *ledger, struct ledger_episode *episode);
+void evidence_commit(struct ledger *ledger, struct ledger_episode *episode);
 
 /* Whether somebody who makes memory slow, more likely than not, jumped within `near` readings. */
 bool episodes_explain(const struct ledger *ledger, uint64_t reading, unsigned near);

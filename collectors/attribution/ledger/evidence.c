@@ -1,9 +1,8 @@
-#include "collectors/attribution/ledger/evidence.h"
+#include "collectors/attribution/ledger/episodes.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "collectors/attribution/ledger/episodes.h"
 #include "collectors/attribution/ledger/one_of.h"
 #include "collectors/attribution/ledger/readings.h"
 
