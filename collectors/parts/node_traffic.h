@@ -24,7 +24,7 @@
 
 #include "collectors/learned/hour.h"
 #include "collectors/parts/cas_traffic.h"
-#include "exporter/base/tick.h"
+#include "exporter/base/clock.h"
 #include "exporter/state/state.h"
 
 /* Zeroed: nothing was read yet, and there are no controllers. */

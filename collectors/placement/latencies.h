@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "collectors/contract/option.h"
-#include "exporter/base/tick.h"
+#include "exporter/base/clock.h"
 #include "exporter/source/source.h"
 #include "exporter/store/store.h"
 

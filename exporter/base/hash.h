@@ -1,4 +1,6 @@
-/* Hashes for tables in memory: fast and well spread, not safe against an adversary, never stored.
+/*
+ * Hashes for tables in memory, never stored. hash_u64() and hash_bytes() are fast and well spread,
+ * and not safe against an adversary; siphash() has a key.
  */
 #ifndef IE_BASE_HASH_H
 #define IE_BASE_HASH_H
@@ -24,5 +26,23 @@ static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
         hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
     return hash;
 }
+
+/*
+ * A keyed hash for tables whose keys a tenant chooses: without the key nobody can make texts that
+ * fall on one place.
+ *
+ * SipHash-2-4 of J.-P. Aumasson and D. J. Bernstein, "SipHash: a fast short-input PRF" (INDOCRYPT
+ * 2012).
+ */
+
+struct siphash_key {
+    uint64_t k0, k1;
+};
+
+/* A new key from the kernel's random numbers. Never waits; before the kernel has any, shortly after
+ * boot, the key is made of clocks and addresses, which are hard to guess from elsewhere. */
+void siphash_key_init(struct siphash_key *key);
+
+uint64_t siphash(const struct siphash_key *key, const void *bytes, size_t n);
 
 #endif

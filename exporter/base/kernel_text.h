@@ -1,7 +1,7 @@
 /*
- * The pieces that the kernel's text files are made of. A cursor is what is not read yet; each
- * function takes something off its front, or returns false and leaves it, but for a number that is
- * too large, behind whose digits it then stands. Pure.
+ * The pieces that the kernel's text files are made of, and its lists. A cursor is what is not read
+ * yet; each function takes something off its front, or returns false and leaves it, but for a
+ * number that is too large, behind whose digits it then stands. Pure.
  */
 #ifndef IE_BASE_KERNEL_TEXT_H
 #define IE_BASE_KERNEL_TEXT_H
@@ -64,6 +64,17 @@ static inline bool kernel_text_number(struct kernel_text *in, uint64_t *out)
     return kernel_text_number_in(in, 10, out);
 }
 
+/* A text that is a decimal number and nothing else, of at most 'max'. */
+static inline bool kernel_text_whole(const char *text, uint64_t max, uint64_t *out)
+{
+    struct kernel_text in = kernel_text_of(text, strlen(text));
+    uint64_t value;
+    if (!kernel_text_number(&in, &value) || in.at != in.end || value > max)
+        return false;
+    *out = value;
+    return true;
+}
+
 /* What stands before the next 'separator', which goes with it. */
 static inline bool kernel_text_until(struct kernel_text *in, char separator,
                                      struct kernel_text *front)
@@ -103,5 +114,13 @@ static inline bool kernel_text_word(struct kernel_text *in, const char *word)
     in->at += len;
     return true;
 }
+
+/*
+ * The kernel's list format for CPUs and nodes: "0-3,8,10-11\n".
+ * Parses text of 'len' bytes into ascending, distinct numbers. Stores up to 'cap' of them in out
+ * (may be NULL when cap is 0), and their full number in *n. An empty list is valid. -EINVAL for
+ * anything else; numbers above 65535 are refused, since no kernel has them.
+ */
+int cpulist_parse(const char *text, size_t len, int *out, size_t cap, size_t *n);
 
 #endif

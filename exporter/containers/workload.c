@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "exporter/base/siphash.h"
+#include "exporter/base/hash.h"
 #include "exporter/containers/container.h"
 
 #define DIGITS "0123456789"

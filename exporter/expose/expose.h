@@ -36,7 +36,7 @@ int expose_render(const struct snapshot *snapshot, enum expose_format format,
 struct rendered_page;
 const void *page_bytes(const struct rendered_page *page, size_t *len);
 struct rendered_page *page_ref(struct rendered_page *page);
-/* The bytes as a sealed memory file (base/sealed_file.h), made at the first call; it stays the
+/* The bytes as a sealed memory file (base/whole.h), made at the first call; it stays the
  * page's. One thread. 0 or -errno. */
 int page_file(struct rendered_page *page, int *fd);
 void page_unref(struct rendered_page *page);

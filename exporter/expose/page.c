@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "exporter/base/array.h"
-#include "exporter/base/sealed_file.h"
+#include "exporter/base/whole.h"
 
 static void close_file(struct rendered_page *page)
 {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "exporter/base/log.h"
-#include "exporter/base/sealed_file.h"
+#include "exporter/base/whole.h"
 #include "exporter/front/keeper.h"
 #include "exporter/front/message.h"
 #include "exporter/front/tally.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "exporter/base/clock.h"
-#include "exporter/base/sealed_file.h"
+#include "exporter/base/whole.h"
 #include "exporter/service/channel.h"
 
 /* ---- bodies ---- */

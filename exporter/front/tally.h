@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "exporter/base/log_limits.h"
+#include "exporter/base/log.h"
 
 enum { TALLY_CELLS = 256 };
 

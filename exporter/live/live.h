@@ -16,8 +16,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "exporter/base/clock.h"
 #include "exporter/base/loss.h"
-#include "exporter/base/tick.h"
 #include "exporter/containers/container.h"
 #include "exporter/state/state.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/base/duration.h"
+#include "exporter/base/clock.h"
 #include "exporter/http/http.h"
 #include "exporter/options/options.h"
 #include "exporter/options/table.h"

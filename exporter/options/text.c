@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "exporter/base/duration.h"
+#include "exporter/base/clock.h"
 #include "exporter/base/textbuf.h"
 #include "exporter/options/options.h"
 

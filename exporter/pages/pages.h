@@ -17,10 +17,10 @@
 #include <stdint.h>
 
 #include "collectors/contract/collector.h"
-#include "exporter/base/log_limits.h"
+#include "exporter/base/clock.h"
+#include "exporter/base/log.h"
 #include "exporter/base/reason.h"
 #include "exporter/base/textbuf.h"
-#include "exporter/base/tick.h"
 #include "exporter/blackbox/blackbox.h"
 #include "exporter/containers/container.h"
 #include "exporter/expose/expose.h"

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "collectors/contract/collector.h"
-#include "exporter/base/log_limits.h"
+#include "exporter/base/log.h"
 #include "exporter/blackbox/blackbox.h"
 #include "exporter/containers/container.h"
 

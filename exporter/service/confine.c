@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "exporter/base/procmap_query.h"
+#include "exporter/base/process_stat.h"
 #include "exporter/service/privileges.h"
 
 bool confine_supported(void)

@@ -48,7 +48,7 @@ unsigned confine_directory(int directory);
 /*
  * Only the system calls named, as in the kernel's tables, with a space between (those that this
  * machine does not have are passed over), and naming a thread; any other fails with EPERM. openat()
- * only to read, ioctl() only to ask for a mapping (procmap_query.h), fcntl() not to have signals
+ * only to read, ioctl() only to ask for a mapping (process_stat.h), fcntl() not to have signals
  * sent, tgkill() only within the process that asks for this, not within its children, prlimit64()
  * only of itself. For all threads. Returns bits.
  */

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "exporter/base/tick.h"
+#include "exporter/base/clock.h"
 
 struct loop_callbacks {
     /* CLOCK_MONOTONIC of the next tick; UINT64_MAX: none will come. */

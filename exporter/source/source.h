@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "exporter/base/clock.h"
 #include "exporter/base/reason.h"
-#include "exporter/base/tick.h"
 #include "exporter/source/machine.h"
 #include "exporter/source/role.h"
 #include "exporter/source/sample.h"

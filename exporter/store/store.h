@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "exporter/base/tick.h"
+#include "exporter/base/clock.h"
 #include "exporter/store/histogram.h"
 #include "exporter/store/labels.h"
 #include "exporter/store/metric.h"

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "exporter/base/tick.h"
+#include "exporter/base/clock.h"
 #include "exporter/source/machine.h"
 #include "exporter/source/recording/replay_events.h"
 #include "exporter/source/source.h"

@@ -19,6 +19,7 @@
 
 #include "collectors/attribution/lanes/lane.h"
 #include "collectors/parts/cas_traffic.h"
+#include "exporter/base/clock.h"
 
 /* Zeroed: nobody counts it. */
 struct traffic_total {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "exporter/base/array.h"
-#include "exporter/base/siphash.h"
+#include "exporter/base/hash.h"
 
 enum { BUCKETS_MIN = 256 };
 

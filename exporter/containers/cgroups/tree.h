@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "exporter/base/siphash.h"
+#include "exporter/base/hash.h"
 
 enum node_kind {
     NODE_PLAIN,

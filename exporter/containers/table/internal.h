@@ -10,8 +10,8 @@
 #include <regex.h>
 #include <sys/queue.h>
 
+#include "exporter/base/hash.h"
 #include "exporter/base/hash_table.h"
-#include "exporter/base/siphash.h"
 #include "exporter/containers/table/table.h"
 
 /* ---- entry.c: one container ---- */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "exporter/base/duration.h"
+#include "exporter/base/clock.h"
 
 void config_fail(struct config_reader *reader, const char *format, ...)
 {

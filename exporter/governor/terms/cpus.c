@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "exporter/base/cpulist.h"
+#include "exporter/base/kernel_text.h"
 
 int cpus_parse(const char *text, cpu_set_t *out)
 {

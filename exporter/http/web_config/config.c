@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exporter/base/duration.h"
+#include "exporter/base/clock.h"
 #include "exporter/http/web_config/bcrypt.h"
 #include "exporter/http/web_config/names.h"
 #include "exporter/http/web_config/yaml.h"

@@ -15,7 +15,7 @@
 
 #include "exporter/base/array.h"
 #include "exporter/base/clock.h"
-#include "exporter/base/procmap_query.h"
+#include "exporter/base/process_stat.h"
 #include "exporter/source/accesses/maps.h"
 #include "exporter/source/accesses/proc_lines.h"
 

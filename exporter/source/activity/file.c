@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "exporter/base/cpulist.h"
 #include "exporter/base/kernel_text.h"
 #include "exporter/source/cgroup_file.h"
 

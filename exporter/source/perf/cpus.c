@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exporter/base/cpulist.h"
+#include "exporter/base/kernel_text.h"
 
 static int set_list(struct perf_cpus *cpus, const char *text, size_t len)
 {

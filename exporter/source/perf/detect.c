@@ -12,7 +12,6 @@
 #include <cpuid.h>
 #endif
 
-#include "exporter/base/cpulist.h"
 #include "exporter/base/kernel_text.h"
 #include "exporter/source/perf/kernel.h"
 

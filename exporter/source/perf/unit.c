@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/base/cpulist.h"
 #include "exporter/base/fsroot.h"
+#include "exporter/base/kernel_text.h"
 #include "exporter/source/perf/detect.h"
 #include "exporter/source/perf/explain.h"
 

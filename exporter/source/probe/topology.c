@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "exporter/base/cpulist.h"
+#include "exporter/base/kernel_text.h"
 
 enum { MEMORY_POLICY_MEMS_ALLOWED = 1 << 2 }; /* MPOL_F_MEMS_ALLOWED of linux/mempolicy.h */
 

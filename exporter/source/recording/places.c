@@ -1,6 +1,6 @@
 #include "exporter/source/recording/places.h"
 
-#include "exporter/base/cpulist.h"
+#include "exporter/base/kernel_text.h"
 
 static const struct place {
     const char *key, *what;

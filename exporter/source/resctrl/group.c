@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "exporter/base/array.h"
-#include "exporter/base/cpulist.h"
+#include "exporter/base/kernel_text.h"
 #include "exporter/source/resctrl/tree.h"
 
 /* Bytes a second that no L3's memory moves. */

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 
-#include "exporter/base/cpulist.h"
 #include "exporter/base/kernel_text.h"
 
 int flat_parse(const char *text, size_t len, const char *key, uint64_t *value)

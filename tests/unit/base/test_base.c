@@ -3,8 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "exporter/base/cpulist.h"
 #include "exporter/base/fsroot.h"
+#include "exporter/base/kernel_text.h"
 #include "exporter/base/log.h"
 #include "exporter/base/reason.h"
 #include "tests/unit/support/unit.h"

@@ -1,7 +1,6 @@
 #include "exporter/base/array.h"
 #include "exporter/base/clock.h"
 #include "exporter/base/hash.h"
-#include "exporter/base/siphash.h"
 #include "tests/unit/support/unit.h"
 
 TEST(clocks_go_on_in_nanoseconds)

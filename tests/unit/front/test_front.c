@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "exporter/base/sealed_file.h"
+#include "exporter/base/whole.h"
 #include "exporter/front/keeper.h"
 #include "exporter/front/message.h"
 #include "exporter/front/remote.h"

@@ -1,5 +1,5 @@
 /* Flags: every one of the contract, every error message, and the table itself. */
-#include "exporter/base/duration.h"
+#include "exporter/base/clock.h"
 #include "exporter/options/options.h"
 #include "exporter/options/table.h"
 #include "exporter/options/text.h"

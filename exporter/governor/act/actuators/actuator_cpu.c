@@ -14,7 +14,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "exporter/base/cpulist.h"
+#include "exporter/base/kernel_text.h"
 #include "exporter/containers/cgroups/hierarchy.h"
 #include "exporter/containers/cgroups/mounts.h"
 #include "exporter/governor/act/actuators/actuator.h"

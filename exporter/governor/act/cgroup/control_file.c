@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exporter/base/cpulist.h"
+#include "exporter/base/kernel_text.h"
 #include "exporter/containers/cgroups/hierarchy.h"
 #include "exporter/governor/act/cgroup/cgroup_dir.h"
 

@@ -1,7 +1,9 @@
-#include "exporter/base/duration.h"
+#include "exporter/base/clock.h"
 
 #include <errno.h>
 #include <string.h>
+
+#include "exporter/base/textbuf.h"
 
 static const struct {
     const char *name;

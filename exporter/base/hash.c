@@ -1,11 +1,9 @@
-#include "exporter/base/siphash.h"
+#include "exporter/base/hash.h"
 
 #include <endian.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
-
-#include "exporter/base/hash.h"
 
 void siphash_key_init(struct siphash_key *key)
 {

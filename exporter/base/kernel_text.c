@@ -1,9 +1,7 @@
-#include "exporter/base/cpulist.h"
+#include "exporter/base/kernel_text.h"
 
 #include <errno.h>
 #include <stdbool.h>
-
-#include "exporter/base/kernel_text.h"
 
 enum { CPULIST_LARGEST = 65535 };
 
