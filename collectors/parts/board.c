@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "exporter/live/clip.h"
+#include "exporter/live/words.h"
 
 struct board {
     pthread_mutex_t lock; /* guards 'shown' and the list that it points to */

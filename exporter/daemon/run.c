@@ -5,7 +5,7 @@
 #include "exporter/daemon/internal.h"
 #include "exporter/inspect/inspector.h"
 #include "exporter/live/order.h"
-#include "exporter/live/table.h"
+#include "exporter/live/verdict.h"
 #include "exporter/service/notify.h"
 
 /* ---- the loop's callbacks ---- */

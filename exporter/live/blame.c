@@ -9,23 +9,27 @@ static const double some_cpus = 0.05;
 /* Less than this share is not listed. */
 static const double worth_a_word = 0.005;
 
+_Static_assert((int)LOSS_OWN_QUOTA == 0 && (int)LOSS_DISK == BLAME_DISK - BLAME_OWN_QUOTA,
+               "what is lost and who is to blame come in one order");
+
+/* LOSSES: nothing. */
+static enum loss loss_of(enum blame blame)
+{
+    if (blame < BLAME_OWN_QUOTA)
+        return LOSSES;
+    return blame <= BLAME_DISK ? (enum loss)(blame - BLAME_OWN_QUOTA) : LOSS_MEMORY_SLOW;
+}
+
 const char *blame_name(enum blame blame)
 {
     static const char *const names[BLAMES] = {
         [BLAME_NOTHING] = "nothing",
-        [BLAME_OWN_QUOTA] = "own_quota",
-        [BLAME_CPU_NEIGHBOUR] = "cpu_neighbour",
-        [BLAME_ITSELF] = "itself",
-        [BLAME_HYPERVISOR] = "hypervisor",
-        [BLAME_OWN_MEMORY_LIMIT] = "own_memory_limit",
-        [BLAME_MEMORY_FULL] = "memory_full",
-        [BLAME_DISK] = "disk",
         [BLAME_MEMORY_NEIGHBOUR] = "memory_neighbour",
         [BLAME_MEMORY_ITSELF] = "memory_itself",
         [BLAME_MEMORY_OUTSIDE] = "hypervisor",
         [BLAME_MEMORY_UNKNOWN] = "memory_unknown",
     };
-    return names[blame];
+    return loss_of(blame) < LOSS_MEMORY_SLOW ? loss_name(loss_of(blame)) : names[blame];
 }
 
 /* ---- slow memory ---- */
@@ -87,20 +91,6 @@ static enum blame blame_memory(const struct live_view *view, const struct live_c
 
 /* ---- which ---- */
 
-static enum blame of_loss(const struct live_view *view, const struct live_container *c)
-{
-    static const enum blame of[LOSSES] = {
-        [LOSS_OWN_QUOTA] = BLAME_OWN_QUOTA,
-        [LOSS_CPU_NEIGHBOUR] = BLAME_CPU_NEIGHBOUR,
-        [LOSS_ITSELF] = BLAME_ITSELF,
-        [LOSS_HYPERVISOR] = BLAME_HYPERVISOR,
-        [LOSS_OWN_MEMORY_LIMIT] = BLAME_OWN_MEMORY_LIMIT,
-        [LOSS_MEMORY_FULL] = BLAME_MEMORY_FULL,
-        [LOSS_DISK] = BLAME_DISK,
-    };
-    return c->lost.cause == LOSS_MEMORY_SLOW ? blame_memory(view, c) : of[c->lost.cause];
-}
-
 enum blame live_blame(const struct live_view *view, const struct live_container *c)
 {
     const struct live_lost *lost = &c->lost;
@@ -108,7 +98,8 @@ enum blame live_blame(const struct live_view *view, const struct live_container 
     bool caused = lost->told && lost->judged && lost->cause != LOSSES;
     /* What slow memory costs is not known without counters: then what is known comes first. */
     if (caused && !(slow && lost->per_second[LOSS_MEMORY_SLOW] > lost->per_second[lost->cause]))
-        return of_loss(view, c);
+        return lost->cause == LOSS_MEMORY_SLOW ? blame_memory(view, c)
+                                               : (enum blame)(BLAME_OWN_QUOTA + (int)lost->cause);
     if (slow)
         return blame_memory(view, c);
     return lost->told && lost->judged ? BLAME_NOTHING : BLAME_UNKNOWN;
@@ -116,22 +107,8 @@ enum blame live_blame(const struct live_view *view, const struct live_container 
 
 double live_blame_cost(const struct live_container *c, enum blame blame)
 {
-    static const enum loss of[BLAMES] = {
-        [BLAME_UNKNOWN] = LOSSES,
-        [BLAME_NOTHING] = LOSSES,
-        [BLAME_OWN_QUOTA] = LOSS_OWN_QUOTA,
-        [BLAME_CPU_NEIGHBOUR] = LOSS_CPU_NEIGHBOUR,
-        [BLAME_ITSELF] = LOSS_ITSELF,
-        [BLAME_HYPERVISOR] = LOSS_HYPERVISOR,
-        [BLAME_OWN_MEMORY_LIMIT] = LOSS_OWN_MEMORY_LIMIT,
-        [BLAME_MEMORY_FULL] = LOSS_MEMORY_FULL,
-        [BLAME_DISK] = LOSS_DISK,
-        [BLAME_MEMORY_NEIGHBOUR] = LOSS_MEMORY_SLOW,
-        [BLAME_MEMORY_ITSELF] = LOSS_MEMORY_SLOW,
-        [BLAME_MEMORY_OUTSIDE] = LOSS_MEMORY_SLOW,
-        [BLAME_MEMORY_UNKNOWN] = LOSS_MEMORY_SLOW,
-    };
-    double cost = c->lost.told && of[blame] != LOSSES ? c->lost.per_second[of[blame]] : 0;
+    enum loss loss = loss_of(blame);
+    double cost = c->lost.told && loss != LOSSES ? c->lost.per_second[loss] : 0;
     return cost > 0 ? cost : NAN;
 }
 

@@ -10,8 +10,8 @@
 
 enum blame {
     BLAME_UNKNOWN,
-    BLAME_NOTHING, /* that this node can see */
-    BLAME_OWN_QUOTA,
+    BLAME_NOTHING,   /* that this node can see */
+    BLAME_OWN_QUOTA, /* from here on to the disk as enum loss */
     BLAME_CPU_NEIGHBOUR,
     BLAME_ITSELF,
     BLAME_HYPERVISOR,

@@ -5,8 +5,8 @@
 
 #include "exporter/base/array.h"
 #include "exporter/base/textbuf.h"
-#include "exporter/live/clip.h"
 #include "exporter/live/internal.h"
+#include "exporter/live/words.h"
 
 int live_new(struct live **out)
 {

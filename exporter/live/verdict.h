@@ -20,4 +20,9 @@ enum live_mood live_verdict(const struct live_view *view, bool all, struct textb
  * that is nobody. */
 bool live_say_costliest(struct textbuf *out, const struct live_view *view, bool all);
 
+/* For a terminal: the verdict in one line, then a line for each container, who loses most first,
+ * with the CPUs that it uses, the share of time that it loses, and why. 'view' is sorted
+ * (order.h). 0 or -ENOMEM. */
+int live_table(const struct live_view *view, struct textbuf *out);
+
 #endif

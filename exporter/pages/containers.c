@@ -8,9 +8,9 @@
 
 #include "exporter/containers/workload.h"
 #include "exporter/live/blame.h"
-#include "exporter/live/clip.h"
 #include "exporter/live/order.h"
 #include "exporter/live/verdict.h"
+#include "exporter/live/words.h"
 #include "exporter/pages/arguments.h"
 #include "exporter/pages/internal.h"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "exporter/base/odds.h"
+#include "exporter/live/words.h"
 
 /* More are in the document. */
 enum { NAMES = 3 };

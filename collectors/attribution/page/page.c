@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/base/odds.h"
 #include "exporter/containers/workload.h"
+#include "exporter/live/words.h"
 
 static json_t *number(bool known, double value)
 {

@@ -4,7 +4,7 @@
 
 #include "exporter/live/blame.h"
 #include "exporter/live/order.h"
-#include "exporter/live/table.h"
+#include "exporter/live/verdict.h"
 #include "tests/unit/support/unit.h"
 
 static struct live_container containers[4];

@@ -1,7 +1,7 @@
 /* A probability, and a rate, as people say them. */
 #include <math.h>
 
-#include "exporter/base/odds.h"
+#include "exporter/live/words.h"
 #include "tests/unit/support/unit.h"
 
 TEST(says_odds)
