@@ -8,7 +8,7 @@
 #include "exporter/daemon/exporter.h"
 #include "exporter/daemon/introduce.h"
 #include "exporter/front/front.h"
-#include "exporter/http/healthcheck.h"
+#include "exporter/http/http.h"
 #include "exporter/inspect/inspector.h"
 #include "exporter/options/options.h"
 #include "exporter/self/version.h"

@@ -83,7 +83,7 @@ WRITERS = {
     r"mk[ds]temp|f?chmod(?:at)?|[fl]?chown(?:at)?|[fl]?setxattr)\s*\()":
         ("exporter/governor/act/journal/fswrite.c", "exporter/source/recording/file/output.c",
         "exporter/blackbox/shelf.c",
-         "exporter/state/file/file.c", "exporter/http/listen_unix.c",
+         "exporter/state/file/file.c", "exporter/http/listen.c",
          "exporter/service/confine.c"),  # names them to forbid them
     r"\b(?:sched_setaffinity|pthread_setaffinity_np)\s*\(":
         ("exporter/source/probe/thread.c", "exporter/source/probe/buffer.c",

@@ -1,19 +1,9 @@
 /* From a request to a response. */
-#include "exporter/http/answer.h"
-
 #include <string.h>
 #include <strings.h>
 
 #include "exporter/base/clock.h"
-#include "exporter/http/gate.h"
-#include "exporter/http/request.h"
-
-static struct connection *tracked(struct MHD_Connection *connection)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    return info ? info->socket_context : NULL;
-}
+#include "exporter/http/internal.h"
 
 static void give_place_back(struct listener *listener, struct connection *track)
 {
@@ -70,8 +60,8 @@ void answer_completed(void *closure, struct MHD_Connection *connection, void **r
 /* Query arguments. */
 
 struct search {
-    const char *name;
-    const char **values;
+    const char *name; /* NULL: all */
+    const char **names, **values;
     size_t cap, n;
 };
 
@@ -80,11 +70,14 @@ static enum MHD_Result look(void *context, enum MHD_ValueKind kind, const char *
 {
     struct search *search = context;
     (void)kind;
-    if (strcmp(key, search->name) == 0) {
-        if (search->n < search->cap)
-            search->values[search->n] = value ? value : "";
-        search->n++;
+    if (search->name && strcmp(key, search->name) != 0)
+        return MHD_YES;
+    if (search->n < search->cap) {
+        search->values[search->n] = value ? value : "";
+        if (search->names)
+            search->names[search->n] = key;
     }
+    search->n++;
     return MHD_YES;
 }
 
@@ -96,30 +89,12 @@ static size_t query(const struct http_request *request, const char *name, const 
     return search.n;
 }
 
-struct listing {
-    const char **names, **values;
-    size_t cap, n;
-};
-
-static enum MHD_Result list(void *context, enum MHD_ValueKind kind, const char *key,
-                            const char *value)
-{
-    struct listing *listing = context;
-    (void)kind;
-    if (listing->n < listing->cap) {
-        listing->names[listing->n] = key;
-        listing->values[listing->n] = value ? value : "";
-    }
-    listing->n++;
-    return MHD_YES;
-}
-
 static size_t arguments(const struct http_request *request, const char **names, const char **values,
                         size_t cap)
 {
-    struct listing listing = {.names = names, .values = values, .cap = cap};
-    MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, list, &listing);
-    return listing.n;
+    struct search search = {.names = names, .values = values, .cap = cap};
+    MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, look, &search);
+    return search.n;
 }
 
 /* Responses. */

@@ -88,42 +88,24 @@ static unsigned part(unsigned limit, unsigned divisor, unsigned least)
 int connections_init(struct connections *all, unsigned limit, uint64_t timeout_ns)
 {
     *all = (struct connections){.limit = limit, .timeout_ns = timeout_ns};
+    for (int state = 0; state < CONNECTION_STATES; state++)
+        TAILQ_INIT(&all->lists[state]);
     all->n_peers = (size_t)limit + part(limit, PARTING_PART, 1) + 1;
     all->peers = calloc(all->n_peers, sizeof *all->peers);
     return all->peers ? 0 : -ENOMEM;
 }
 
-static void unlink_connection(struct connections *all, struct connection *connection)
-{
-    struct connection_list *list = &all->lists[connection->state];
-    if (connection->previous)
-        connection->previous->next = connection->next;
-    else
-        list->first = connection->next;
-    if (connection->next)
-        connection->next->previous = connection->previous;
-    else
-        list->last = connection->previous;
-}
-
 static void append(struct connections *all, struct connection *connection,
                    enum connection_state state)
 {
-    struct connection_list *list = &all->lists[state];
     connection->state = state;
-    connection->next = NULL;
-    connection->previous = list->last;
-    if (list->last)
-        list->last->next = connection;
-    else
-        list->first = connection;
-    list->last = connection;
+    TAILQ_INSERT_TAIL(&all->lists[state], connection, link);
 }
 
 static void move(struct connections *all, struct connection *connection,
                  enum connection_state state, uint64_t now_ns)
 {
-    unlink_connection(all, connection);
+    TAILQ_REMOVE(&all->lists[connection->state], connection, link);
     append(all, connection, state);
     connection->since_ns = now_ns;
 }
@@ -148,7 +130,7 @@ static void reset(int fd)
 
 static void forget(struct connections *all, struct connection *connection)
 {
-    unlink_connection(all, connection);
+    TAILQ_REMOVE(&all->lists[connection->state], connection, link);
     all->peers[connection->peer].connections--;
     free(connection);
 }
@@ -165,7 +147,7 @@ static void part_now(struct connections *all, struct connection *connection)
 void connections_release(struct connections *all)
 {
     struct connection *connection;
-    while ((connection = all->lists[CONNECTION_PARTING].first)) {
+    while ((connection = TAILQ_FIRST(&all->lists[CONNECTION_PARTING]))) {
         close(connection->fd);
         forget(all, connection);
     }
@@ -177,8 +159,8 @@ void connections_release(struct connections *all)
 static void let_go(struct connections *all, uint64_t now_ns)
 {
     struct connection *next;
-    for (struct connection *c = all->lists[CONNECTION_PARTING].first; c; c = next) {
-        next = c->next;
+    for (struct connection *c = TAILQ_FIRST(&all->lists[CONNECTION_PARTING]); c; c = next) {
+        next = TAILQ_NEXT(c, link);
         if (now_ns - c->since_ns > all->timeout_ns || !is_held(c->fd))
             part_now(all, c);
     }
@@ -190,8 +172,8 @@ static void let_go(struct connections *all, uint64_t now_ns)
 static struct connection *oldest_of_largest(const struct connections *all,
                                             enum connection_state state)
 {
-    struct connection *found = NULL;
-    for (struct connection *c = all->lists[state].first; c; c = c->next)
+    struct connection *found = NULL, *c;
+    TAILQ_FOREACH(c, &all->lists[state], link)
         if (!found || all->peers[c->peer].connections > all->peers[found->peer].connections)
             found = c;
     return found;
@@ -200,9 +182,9 @@ static struct connection *oldest_of_largest(const struct connections *all,
 static struct connection *oldest_of(const struct connections *all, enum connection_state state,
                                     size_t peer)
 {
-    struct connection *c = all->lists[state].first;
+    struct connection *c = TAILQ_FIRST(&all->lists[state]);
     while (c && c->peer != peer)
-        c = c->next;
+        c = TAILQ_NEXT(c, link);
     return c;
 }
 
@@ -236,7 +218,8 @@ bool connections_make_room(struct connections *all, uint64_t now_ns)
 static bool crowded(const struct connections *all)
 {
     unsigned leaving = 0;
-    for (struct connection *c = all->lists[CONNECTION_LEAVING].first; c; c = c->next)
+    const struct connection *c;
+    TAILQ_FOREACH(c, &all->lists[CONNECTION_LEAVING], link)
         leaving++;
     return all->n + all->parting - leaving >= all->limit - all->limit / 8;
 }
@@ -346,11 +329,12 @@ void connections_active(struct connections *all, struct connection *connection, 
 static size_t bodies(const struct connections *all, size_t *largest)
 {
     size_t sum = 0;
+    const struct connection *c;
     *largest = 0;
-    for (const struct connection *c = all->lists[CONNECTION_ACTIVE].first; c; c = c->next) {
-        const struct connection *other = all->lists[CONNECTION_ACTIVE].first;
+    TAILQ_FOREACH(c, &all->lists[CONNECTION_ACTIVE], link) {
+        const struct connection *other = TAILQ_FIRST(&all->lists[CONNECTION_ACTIVE]);
         while (other->body != c->body)
-            other = other->next;
+            other = TAILQ_NEXT(other, link);
         if (other != c)
             continue;
         sum += c->body_len;
@@ -363,7 +347,7 @@ void connections_hurry(struct connections *all, uint64_t now_ns)
 {
     let_go(all, now_ns);
     struct connection *oldest;
-    while ((oldest = all->lists[CONNECTION_ACTIVE].first)) {
+    while ((oldest = TAILQ_FIRST(&all->lists[CONNECTION_ACTIVE]))) {
         size_t largest, limit = bodies_limit;
         bool late = now_ns - oldest->since_ns > all->timeout_ns;
         if (!late) {
@@ -402,8 +386,8 @@ static struct connection *place_to_take(const struct connections *all,
                                         const struct connection *taker, bool own, uint64_t now_ns)
 {
     unsigned most = connections_places(all, taker) + 1;
-    struct connection *slow = NULL, *greedy = NULL;
-    for (struct connection *c = all->lists[CONNECTION_ACTIVE].first; c; c = c->next) {
+    struct connection *slow = NULL, *greedy = NULL, *c;
+    TAILQ_FOREACH(c, &all->lists[CONNECTION_ACTIVE], link) {
         if (!c->has_place || (own && c->peer != taker->peer))
             continue;
         if (!slow && now_ns - c->since_ns > slow_ns)

@@ -13,10 +13,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 
 /* Who is at the other end of a connection. Pure but for what asks a socket. */
-
 enum peer_kind { PEER_UNKNOWN, PEER_UNIX, PEER_IPV4, PEER_IPV6 };
 
 /* What limits count as one: an IPv4 address, the 64 bits of an IPv6 address that a host cannot
@@ -46,7 +46,7 @@ enum connection_state {
 struct web_credentials;
 
 struct connection {
-    struct connection *previous, *next; /* within its state, by age */
+    TAILQ_ENTRY(connection) link; /* within its state, by age */
     enum connection_state state;
     int fd;            /* the daemon's; our own once it parts */
     size_t peer;       /* index of the peer */
@@ -58,9 +58,7 @@ struct connection {
     struct web_credentials *credentials; /* of its TLS session; NULL without one */
 };
 
-struct connection_list {
-    struct connection *first, *last;
-};
+TAILQ_HEAD(connection_list, connection);
 
 struct peer_share {
     struct peer peer;

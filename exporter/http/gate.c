@@ -1,11 +1,8 @@
-#include "exporter/http/gate.h"
-
 #include <string.h>
 
 #include "exporter/base/hash.h"
-#include "exporter/http/connections.h"
-#include "exporter/http/web_config/basic.h"
-#include "exporter/http/web_config/bcrypt.h"
+#include "exporter/http/internal.h"
+#include "exporter/http/web_config/passwords.h"
 #include "exporter/http/web_config/web.h"
 
 static void suspend(void *request)
@@ -19,13 +16,6 @@ static void resume(void *request)
 }
 
 const struct passwords_ops gate_ops = {.suspend = suspend, .resume = resume, .check = bcrypt_check};
-
-static const struct connection *tracked(struct MHD_Connection *connection)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    return info ? info->socket_context : NULL;
-}
 
 /* Clients on one machine count as one. */
 static uint64_t peer_of_connection(const struct listener *listener,

@@ -1,5 +1,3 @@
-#include "exporter/http/healthcheck.h"
-
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>

@@ -5,30 +5,17 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include "exporter/base/kernel_text.h"
 #include "exporter/http/internal.h"
-
-static int parse_port(const char *text, uint16_t *port)
-{
-    uint32_t value = 0;
-    size_t n = strlen(text);
-    if (n == 0 || n > 5)
-        return -EINVAL;
-    for (; *text; text++) {
-        if (*text < '0' || *text > '9')
-            return -EINVAL;
-        value = value * 10 + (uint32_t)(*text - '0');
-    }
-    if (value > UINT16_MAX)
-        return -EINVAL;
-    *port = (uint16_t)value;
-    return 0;
-}
 
 static bool valid_address(const char *address, size_t len, bool bracketed)
 {
@@ -53,13 +40,13 @@ int http_parse_listen(const char *text, char *address, size_t address_size, uint
         start++;
         len -= 2;
     }
-    uint16_t value;
-    if (len >= address_size || !valid_address(start, len, bracketed) ||
-        parse_port(colon + 1, &value))
+    uint64_t value;
+    if (len >= address_size || !valid_address(start, len, bracketed) || strlen(colon + 1) > 5 ||
+        !kernel_text_whole(colon + 1, UINT16_MAX, &value))
         return -EINVAL;
     memcpy(address, start, len);
     address[len] = '\0';
-    *port = value;
+    *port = (uint16_t)value;
     return 0;
 }
 
@@ -105,7 +92,9 @@ static int try_listen(const struct sockaddr *address, socklen_t len, int *out)
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (address->sa_family == AF_INET6) /* the any address takes IPv4 too */
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    if (bind(fd, address, len) || listen(fd, SOMAXCONN)) {
+    /* Before it has a name: at no moment may others connect. */
+    bool refused = address->sa_family == AF_UNIX && fchmod(fd, S_IRUSR | S_IWUSR);
+    if (refused || bind(fd, address, len) || listen(fd, SOMAXCONN)) {
         int err = -errno;
         close(fd);
         return err;
@@ -123,6 +112,85 @@ static int listen_any(uint16_t port, int *out)
     int err = try_listen((const struct sockaddr *)&both, sizeof both, out);
     if (err == -EAFNOSUPPORT || err == -EADDRNOTAVAIL) /* IPv6 is compiled out, or switched off */
         err = try_listen((const struct sockaddr *)&four, sizeof four, out);
+    return err;
+}
+
+/* ---- unix sockets ---- */
+
+static const char prefix[] = "unix:";
+
+const char *http_unix_path(const char *text)
+{
+    const char *path = text + sizeof prefix - 1;
+    size_t len = strlen(text);
+    if (strncmp(text, prefix, sizeof prefix - 1) != 0 || path[0] != '/' ||
+        len - (sizeof prefix - 1) >= sizeof((struct sockaddr_un *)NULL)->sun_path ||
+        text[len - 1] == '/')
+        return NULL;
+    return path;
+}
+
+/* Whoever may write there can put a socket of his own in the place of ours. */
+static const char *directory_is_safe(const char *path)
+{
+    char directory[sizeof((struct sockaddr_un *)NULL)->sun_path + 1];
+    const char *slash = strrchr(path, '/');
+    struct stat st;
+    snprintf(directory, sizeof directory, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+    if (stat(directory, &st))
+        return strerror(errno);
+    if (!S_ISDIR(st.st_mode))
+        return "is not in a directory";
+    if (st.st_uid != 0 && st.st_uid != geteuid())
+        return "its directory is neither root's nor this user's";
+    if (st.st_mode & (S_IWGRP | S_IWOTH))
+        return "others may write to its directory";
+    return NULL;
+}
+
+/* Who listens there is not told from who does but has no room. */
+static bool somebody_listens(const struct sockaddr_un *address)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return true;
+    int err = connect(fd, (const struct sockaddr *)address, sizeof *address) ? errno : 0;
+    close(fd);
+    return err != ECONNREFUSED;
+}
+
+/* A socket that an earlier run has left behind makes place; nothing else does. */
+static const char *make_place(const struct sockaddr_un *address)
+{
+    struct stat st;
+    if (lstat(address->sun_path, &st))
+        return errno == ENOENT ? NULL : strerror(errno);
+    if (!S_ISSOCK(st.st_mode))
+        return "something else is there";
+    if (st.st_uid != geteuid())
+        return "another user's socket is there";
+    if (somebody_listens(address))
+        return "another program serves it";
+    return unlink(address->sun_path) ? strerror(errno) : NULL;
+}
+
+/*
+ * A socket at this path, of mode 0600. In a directory of root's or of this user's that nobody else
+ * may write to. What an earlier run has left there is replaced, if it is a socket of this user's
+ * that nobody serves. It stays when this run ends.
+ */
+static int listen_unix(const char *path, int *out, char *error, size_t error_size)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    const char *problem = directory_is_safe(path);
+    int err = problem ? -EPERM : 0;
+    if (!err && (problem = make_place(&address)))
+        err = -EADDRINUSE;
+    if (!err && (err = try_listen((const struct sockaddr *)&address, sizeof address, out)))
+        problem = strerror(-err);
+    if (err)
+        snprintf(error, error_size, "cannot listen on unix:%s: %s", path, problem);
     return err;
 }
 
@@ -168,8 +236,9 @@ static bool environment_number(const char *name, long *out)
     return errno == 0 && *end == '\0';
 }
 
-/* The protocol of sd_listen_fds(3): descriptors from 3 on, meant for the process LISTEN_PID. */
-int listen_inherited(int *first, size_t *n, char *error, size_t error_size)
+/* The sockets that systemd passed, by the protocol of sd_listen_fds(3): descriptors from 3 on,
+ * meant for the process LISTEN_PID. */
+static int listen_inherited(int *first, size_t *n, char *error, size_t error_size)
 {
     enum { FIRST = 3, MOST = 64 };
     long pid, count;

@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include "exporter/base/clock.h"
-#include "exporter/http/answer.h"
-#include "exporter/http/gate.h"
-#include "exporter/http/request.h"
+#include "exporter/http/internal.h"
 #include "exporter/http/web_config/web.h"
 
 /* Request line and headers must fit; more is answered with 414 or 431. */

@@ -1,5 +1,5 @@
 /* The header Authorization: a name and a password are texts of their own, and no longer than it. */
-#include "exporter/http/web_config/basic.h"
+#include "exporter/http/web_config/passwords.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,5 +1,5 @@
 /* --web.config.file: an accepted file is usable; a refused one has one line of explanation. */
-#include "exporter/http/web_config/names.h"
+#include "exporter/http/web_config/config.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check_use(const struct web_config *config)

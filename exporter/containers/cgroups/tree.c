@@ -85,8 +85,7 @@ static void grow(struct node_tree *tree)
     tree->by_wd = by_wd;
     tree->n_buckets = n;
     struct cgroup_node *node;
-    TAILQ_FOREACH(node, &tree->all, all)
-    {
+    TAILQ_FOREACH(node, &tree->all, all) {
         struct cgroup_node **bucket = path_bucket(tree, node->path, strlen(node->path));
         node->next_path = *bucket;
         *bucket = node;

@@ -148,8 +148,7 @@ void watched_tree_start(struct watched_tree *watched, const struct fsroot *fs, c
 void watched_tree_release(struct watched_tree *watched)
 {
     const struct cgroup_node *node;
-    TAILQ_FOREACH(node, &watched->tree.all, all)
-    {
+    TAILQ_FOREACH(node, &watched->tree.all, all) {
         if (node->fd >= 0)
             close(node->fd);
     }

@@ -146,8 +146,7 @@ static void finish_rescan(struct discovery *d)
     bool retry = d->watched.watches_missing;
     d->watched.watches_missing = false;
     struct cgroup_node *node;
-    TAILQ_FOREACH(node, &d->watched.tree.all, all)
-    {
+    TAILQ_FOREACH(node, &d->watched.tree.all, all) {
         if (node->kind == NODE_REFUSED && node->heap_at == 0)
             node_start_timer(&d->watched.tree, node, d->now_ns);
         if (!member_is_looked_into(d, node))

@@ -8,8 +8,7 @@
 #include <unistd.h>
 
 #include "exporter/base/clock.h"
-#include "exporter/http/web_config/bcrypt.h"
-#include "exporter/http/web_config/names.h"
+#include "exporter/http/web_config/passwords.h"
 #include "exporter/http/web_config/yaml.h"
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))

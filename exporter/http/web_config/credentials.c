@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/http/web_config/names.h"
+#include "exporter/http/web_config/config.h"
 
 /* ---- names of certificates ---- */
 

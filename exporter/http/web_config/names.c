@@ -1,4 +1,4 @@
-#include "exporter/http/web_config/names.h"
+#include "exporter/http/web_config/config.h"
 
 #include <string.h>
 

@@ -13,9 +13,40 @@
 #ifndef IE_HTTP_WEB_CONFIG_PASSWORDS_H
 #define IE_HTTP_WEB_CONFIG_PASSWORDS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "exporter/http/web_config/config.h"
+
+/* The header Authorization, as far as it is basic authentication (RFC 7617). Pure. */
+struct web_basic {
+    char *user, *password; /* of one allocation */
+    size_t size;           /* of it */
+};
+
+/* 0, -EINVAL for anything else than a name and a password without NUL, or -ENOMEM. */
+int web_basic_parse(const char *header, size_t len, struct web_basic *out);
+/* Overwrites them. */
+void web_basic_release(struct web_basic *basic);
+
+/* Passwords hashed by bcrypt, by libcrypt. */
+enum {
+    BCRYPT_SIZE = 61,          /* a hash and its NUL */
+    BCRYPT_PASSWORD_SIZE = 512 /* libcrypt takes less; bcrypt looks at the first 72 */
+};
+
+struct crypt_data; /* libcrypt's 32 KiB of work space, all zero at first; one thread at a time */
+
+/* $2a$, $2b$ or $2y$, a cost from 04 to 31, 53 letters. */
+bool bcrypt_valid(const char *hash);
+/* For users that do not exist: a hash of nothing that anybody knows, at the cost of 'like'
+ * (10 where that is no hash). */
+void bcrypt_decoy(const char *like, char out[BCRYPT_SIZE]);
+
+/* 63 ms at cost 10 on the machine it was measured on, twice that for each one more. The comparison
+ * takes the same time whatever differs. */
+bool bcrypt_check(struct crypt_data *work, const char *hash, const char *password);
 
 enum {
     PASSWORDS_REMEMBERED = 100, /* of each kind; when there are more, a tenth is forgotten */
@@ -32,14 +63,14 @@ enum password_answer {
 };
 
 struct passwords;
-struct bcrypt;
 
 /* The first two are called with a lock held, so they call nothing of this header: suspend on the
  * asking thread, resume on that of the checks or of passwords_stop(). */
 struct passwords_ops {
     void (*suspend)(void *request);
     void (*resume)(void *request);
-    bool (*check)(struct bcrypt *bcrypt, const char *hash, const char *password); /* bcrypt_check */
+    /* bcrypt_check */
+    bool (*check)(struct crypt_data *work, const char *hash, const char *password);
 };
 
 int passwords_new(const struct passwords_ops *ops, struct passwords **out);

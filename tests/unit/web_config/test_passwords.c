@@ -1,7 +1,6 @@
 /* Names and passwords: what is checked, how often, in whose turn, and what is remembered. */
 #include <pthread.h>
 
-#include "exporter/http/web_config/bcrypt.h"
 #include "exporter/http/web_config/passwords.h"
 #include "tests/unit/support/unit.h"
 
@@ -48,11 +47,11 @@ static void resume(void *context)
 static pthread_mutex_t checking = PTHREAD_MUTEX_INITIALIZER;
 static char last_hash[BCRYPT_SIZE];
 
-static bool check(struct bcrypt *bcrypt, const char *hash, const char *password)
+static bool check(struct crypt_data *work, const char *hash, const char *password)
 {
     pthread_mutex_lock(&checking);
     memcpy(last_hash, hash, BCRYPT_SIZE);
-    bool right = bcrypt_check(bcrypt, hash, password);
+    bool right = bcrypt_check(work, hash, password);
     pthread_mutex_unlock(&checking);
     return right;
 }
