@@ -1,4 +1,4 @@
-#include "exporter/source/accesses/address_space.h"
+#include "exporter/source/accesses/address_spaces.h"
 
 #include <errno.h>
 #include <stdlib.h>

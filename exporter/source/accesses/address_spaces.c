@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "exporter/base/clock.h"
-#include "exporter/source/accesses/address_space.h"
-#include "exporter/source/accesses/pid_table.h"
+#include "exporter/source/accesses/process_table.h"
 
 /* How often the pause after a process that is too large is doubled. */
 enum { MAX_TOO_LARGE = 7 };

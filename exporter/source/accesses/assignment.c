@@ -6,10 +6,9 @@
 
 #include "exporter/base/clock.h"
 #include "exporter/source/accesses/address_spaces.h"
-#include "exporter/source/accesses/code_cache.h"
+#include "exporter/source/accesses/instruction.h"
 #include "exporter/source/accesses/own_reader.h"
 #include "exporter/source/accesses/process_table.h"
-#include "exporter/source/accesses/refusals.h"
 
 /* No record says that a process was moved to another cgroup, or that a disk came or went: both are
  * looked at again after these times. */

@@ -15,8 +15,8 @@
  * Reading takes at most a twentieth of a CPU for code and another one for mappings, over a second;
  * beyond it, sizes are unreadable and media unknown.
  *
- * Where a read of a process did not end, its owner is refused for a while (refusals.h): its samples
- * are handed on without medium and size.
+ * Where a read of a process did not end, its owner is refused for a while (process_table.h): its
+ * samples are handed on without medium and size.
  *
  * Without a cgroup in the samples, a container's process is known by its cgroup in /proc: see
  * process_table.h.

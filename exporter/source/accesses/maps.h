@@ -1,6 +1,6 @@
 /*
  * The kernel's text about a process's address space: /proc/PID/maps and /proc/PID/mountinfo.
- * Pure; paths in the text are other people's.
+ * Paths in the text are other people's. All but proc_lines is pure.
  */
 #ifndef IE_SOURCE_ACCESSES_MAPS_H
 #define IE_SOURCE_ACCESSES_MAPS_H
@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "exporter/base/fsroot.h"
 
 struct maps_line {
     uint64_t start, end; /* end is the first address behind */
@@ -34,5 +36,32 @@ struct mount_line {
 /* As maps_next, of mountinfo. */
 int mountinfo_next(const char **text, size_t *len, struct mount_line *out);
 bool mount_line_is(const struct mount_line *line, const char *type);
+
+/*
+ * A file of procfs line by line, in a window of fixed size: the file may be as long as other
+ * programs like.
+ */
+
+/* Room for a line with two whole paths, in which each byte may be written as four. */
+enum { PROC_LINES_WINDOW = 1 << 16 };
+
+struct proc_lines {
+    int fd;
+    size_t left;        /* bytes that may still be read */
+    size_t start, have; /* what is in the window and was not handed out */
+    char at[PROC_LINES_WINDOW];
+};
+
+/* Of a file below /proc, at most 'max' bytes. 0 or -errno. */
+int proc_lines_open(struct proc_lines *lines, const struct fsroot *fs, const char *relative,
+                    size_t max);
+void proc_lines_close(struct proc_lines *lines);
+
+/*
+ * As many whole lines as are at hand. 1 with *text and *len, valid until the next call; 0 at the
+ * end; -EFBIG for a longer line or a longer file, -EINVAL for a last line without an end, otherwise
+ * as read(2) says it.
+ */
+int proc_lines_next(struct proc_lines *lines, const char **text, size_t *len);
 
 #endif

@@ -17,7 +17,6 @@
 #include "exporter/base/clock.h"
 #include "exporter/base/process_stat.h"
 #include "exporter/source/accesses/maps.h"
-#include "exporter/source/accesses/proc_lines.h"
 
 /* ---- code of processes ---- */
 

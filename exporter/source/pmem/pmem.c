@@ -11,7 +11,6 @@
 
 #include "exporter/base/clock.h"
 #include "exporter/source/accesses/maps.h"
-#include "exporter/source/accesses/proc_lines.h"
 
 /* ---- file systems that hold files ---- */
 

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "exporter/base/clock.h"
-#include "exporter/source/accesses/address_space.h"
 #include "exporter/source/accesses/address_spaces.h"
 #include "exporter/source/accesses/own_reader.h"
 #include "tests/unit/support/fixture.h"

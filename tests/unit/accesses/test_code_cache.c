@@ -1,5 +1,5 @@
 /* What instructions access, remembered by address. */
-#include "exporter/source/accesses/code_cache.h"
+#include "exporter/source/accesses/instruction.h"
 #include "tests/unit/support/unit.h"
 
 TEST(much_code)

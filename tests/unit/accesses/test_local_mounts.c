@@ -1,7 +1,7 @@
 /* Whose pages come without asking a program, and long files in a window. */
 #include "exporter/source/accesses/address_spaces.h"
+#include "exporter/source/accesses/maps.h"
 #include "exporter/source/accesses/own_reader.h"
-#include "exporter/source/accesses/proc_lines.h"
 #include "tests/unit/support/fixture.h"
 #include "tests/unit/support/unit.h"
 

@@ -1,5 +1,5 @@
 /* The table of processes by number that the tables of what is known of each stand on. */
-#include "exporter/source/accesses/pid_table.h"
+#include "exporter/source/accesses/process_table.h"
 #include "tests/unit/support/unit.h"
 
 static const uint64_t second = 1000000000;
