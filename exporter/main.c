@@ -11,7 +11,6 @@
 #include "exporter/http/http.h"
 #include "exporter/inspect/inspector.h"
 #include "exporter/options/options.h"
-#include "exporter/self/version.h"
 #include "exporter/service/confine.h"
 #include "exporter/service/descriptors.h"
 

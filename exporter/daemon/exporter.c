@@ -8,7 +8,6 @@
 #include "exporter/containers/cgroups/process.h"
 #include "exporter/daemon/internal.h"
 #include "exporter/daemon/introduce.h"
-#include "exporter/self/version.h"
 #include "exporter/service/descriptors.h"
 
 static uint64_t memory_limit(void)

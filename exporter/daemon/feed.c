@@ -5,20 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/base/array.h"
-#include "exporter/containers/pseudonyms.h"
+#include "exporter/base/hash.h"
+#include "exporter/base/hash_table.h"
 #include "exporter/containers/workload.h"
 
 /* A recording's key and the table's handle for it. */
 struct known {
-    char *key;
     uint64_t handle;
+    char key[];
 };
 
 struct feed {
     struct pseudonyms *pseudonyms; /* NULL: names are shown as they are */
-    struct known *known;
-    size_t n_known, cap_known;
+    struct hash_table known;
 };
 
 int feed_new(struct feed **out)
@@ -34,9 +33,9 @@ void feed_free(struct feed *feed)
 {
     if (!feed)
         return;
-    for (size_t i = 0; i < feed->n_known; i++)
-        free(feed->known[i].key);
-    free(feed->known);
+    for (size_t i = 0; i < feed->known.cap; i++)
+        free(feed->known.slots[i].value);
+    hash_table_release(&feed->known);
     pseudonyms_free(feed->pseudonyms);
     free(feed);
 }
@@ -122,52 +121,46 @@ char *feed_learned_key(void *feed, const char *key)
                     : learned_of_container(feed, key);
 }
 
-/* The index of a key, or where it belongs; known is kept sorted. */
-static size_t find_known(const struct feed *feed, const char *key, bool *found)
+static uint64_t hash_key(const char *key)
 {
-    size_t low = 0, high = feed->n_known;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(feed->known[middle].key, key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *found = low < feed->n_known && strcmp(feed->known[low].key, key) == 0;
-    return low;
+    uint64_t hash = hash_bytes(HASH_START, key, strlen(key));
+    return hash ^ hash >> 32;
 }
 
-static int remember_key(struct feed *feed, size_t at, const char *key, uint64_t handle)
+static struct known *find_known(const struct feed *feed, const char *key)
 {
-    if (array_reserve(&feed->known, &feed->cap_known, feed->n_known + 1, sizeof *feed->known))
+    struct known *known;
+    size_t at = 0;
+    do
+        known = hash_table_next(&feed->known, hash_key(key), &at);
+    while (known && strcmp(known->key, key) != 0);
+    return known;
+}
+
+static int remember_key(struct feed *feed, const char *key, uint64_t handle)
+{
+    struct known *known = hash_table_reserve(&feed->known, feed->known.n + 1)
+                              ? NULL
+                              : malloc(sizeof *known + strlen(key) + 1);
+    if (!known)
         return -ENOMEM;
-    char *copy = strdup(key);
-    if (!copy)
-        return -ENOMEM;
-    memmove(&feed->known[at + 1], &feed->known[at], (feed->n_known - at) * sizeof *feed->known);
-    feed->known[at] = (struct known){.key = copy, .handle = handle};
-    feed->n_known++;
+    known->handle = handle;
+    strcpy(known->key, key);
+    hash_table_insert(&feed->known, hash_key(key), known);
     return 0;
-}
-
-static void forget_key(struct feed *feed, size_t at)
-{
-    free(feed->known[at].key);
-    feed->n_known--;
-    memmove(&feed->known[at], &feed->known[at + 1], (feed->n_known - at) * sizeof *feed->known);
 }
 
 static int apply(struct feed *feed, const struct replay_container_event *event,
                  struct container_table *table, uint64_t now_ns)
 {
     const struct recording_container *c = &event->container;
-    bool found;
-    size_t at = find_known(feed, c->key, &found);
+    struct known *known = find_known(feed, c->key);
     if (event->gone) {
-        if (found) {
-            container_table_end(table, feed->known[at].handle, now_ns);
-            forget_key(feed, at);
+        if (known) {
+            container_table_end(table, known->handle, now_ns);
+            hash_table_remove(&feed->known, hash_key(c->key), known);
         }
+        free(known);
         return 0;
     }
     struct container_spec spec = {
@@ -186,12 +179,12 @@ static int apply(struct feed *feed, const struct replay_container_event *event,
     };
     if (feed->pseudonyms && !anonymise(feed, &spec))
         return -ENOMEM;
-    if (found)
-        return container_table_rename(table, feed->known[at].handle, &spec, now_ns);
+    if (known)
+        return container_table_rename(table, known->handle, &spec, now_ns);
     uint64_t handle;
     uint64_t found_ns = c->found_mono_ns ? c->found_mono_ns : now_ns;
     int err = container_table_add(table, &spec, found_ns, &handle);
-    return err ? err : remember_key(feed, at, c->key, handle);
+    return err ? err : remember_key(feed, c->key, handle);
 }
 
 int feed_events(struct feed *feed, const struct replay_container_event *events, size_t n,
@@ -265,4 +258,84 @@ void feed_record_all(struct recorder *recorder, struct container_table *table, u
         if (container->state == CONTAINER_ENDED) /* its last readings are still to come */
             recorder_gone(recorder, container->key);
     }
+}
+
+/* ---- pseudonyms ---- */
+
+struct renamed {
+    const char *kind;
+    char pseudonym[80];
+    char name[];
+};
+
+struct pseudonyms {
+    struct hash_table names;
+    unsigned long numbers; /* given so far, of all kinds: a number is nobody else's */
+};
+
+int pseudonyms_new(struct pseudonyms **out)
+{
+    *out = calloc(1, sizeof **out);
+    return *out ? 0 : -ENOMEM;
+}
+
+void pseudonyms_free(struct pseudonyms *pseudonyms)
+{
+    if (!pseudonyms)
+        return;
+    for (size_t i = 0; i < pseudonyms->names.cap; i++)
+        free(pseudonyms->names.slots[i].value);
+    hash_table_release(&pseudonyms->names);
+    free(pseudonyms);
+}
+
+static uint64_t hash_of(const char *kind, const char *name)
+{
+    uint64_t hash = hash_bytes(HASH_START, kind, strlen(kind));
+    hash = hash_bytes(hash, name, strlen(name));
+    return hash ^ hash >> 32;
+}
+
+static struct renamed *find(const struct pseudonyms *pseudonyms, const char *kind, const char *name)
+{
+    struct renamed *renamed;
+    size_t at = 0;
+    do
+        renamed = hash_table_next(&pseudonyms->names, hash_of(kind, name), &at);
+    while (renamed && (strcmp(renamed->kind, kind) != 0 || strcmp(renamed->name, name) != 0));
+    return renamed;
+}
+
+/* NULL: out of memory. Its pseudonym is not said yet when it is new. */
+static struct renamed *take(struct pseudonyms *pseudonyms, const char *kind, const char *name)
+{
+    struct renamed *renamed = find(pseudonyms, kind, name);
+    if (renamed || hash_table_reserve(&pseudonyms->names, pseudonyms->names.n + 1))
+        return renamed;
+    renamed = calloc(1, sizeof *renamed + strlen(name) + 1);
+    if (!renamed)
+        return NULL;
+    renamed->kind = kind;
+    strcpy(renamed->name, name);
+    hash_table_insert(&pseudonyms->names, hash_of(kind, name), renamed);
+    pseudonyms->numbers++;
+    return renamed;
+}
+
+const char *pseudonym_of(struct pseudonyms *pseudonyms, const char *kind, const char *name)
+{
+    struct renamed *renamed = *name ? take(pseudonyms, kind, name) : NULL;
+    if (renamed && !renamed->pseudonym[0])
+        snprintf(renamed->pseudonym, sizeof renamed->pseudonym, "%s-%lu", kind,
+                 pseudonyms->numbers);
+    return !*name ? "" : renamed ? renamed->pseudonym : NULL;
+}
+
+const char *pseudonym_of_id(struct pseudonyms *pseudonyms, const char *id)
+{
+    struct renamed *renamed = *id ? take(pseudonyms, "id", id) : NULL;
+    if (renamed && !renamed->pseudonym[0])
+        snprintf(renamed->pseudonym, sizeof renamed->pseudonym, "%012lx%052d", pseudonyms->numbers,
+                 0);
+    return !*id ? "" : renamed ? renamed->pseudonym : NULL;
 }

@@ -3,7 +3,24 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-#include "exporter/self/version.h"
+const char *version_release(void)
+{
+    return IE_VERSION;
+}
+
+const char *version_revision(void)
+{
+    return IE_REVISION;
+}
+
+const char *version_compiler(void)
+{
+#ifdef __clang__
+    return __VERSION__; /* begins with its name */
+#else
+    return "gcc " __VERSION__;
+#endif
+}
 
 static bool is_plain(const char *text)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "collectors/events/events.h"
-#include "exporter/daemon/sources_internal.h"
+#include "exporter/daemon/sources.h"
 
 /* The machine that was recorded; what its recording leaves out, its CPU's table may know. */
 static void learn_machine(const struct replay *replay, struct facts *facts)

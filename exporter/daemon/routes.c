@@ -4,7 +4,7 @@
 
 #include "exporter/blackbox/blackbox.h"
 #include "exporter/containers/container.h"
-#include "exporter/daemon/sources_internal.h"
+#include "exporter/daemon/sources.h"
 
 /* ---- owners of samples ---- */
 

@@ -177,51 +177,24 @@ void exporter_stop(struct exporter *e)
     loop_stop(e->loop);
 }
 
-static int print_text(struct exporter *e, FILE *file, char *error, size_t error_size)
+static int metrics_text(struct exporter *e, struct textbuf *out)
 {
-    struct textbuf text;
-    textbuf_init(&text);
     struct snapshot *snapshot = store_acquire(e->store);
-    int err = snapshot ? expose_render(snapshot, EXPOSE_TEXT_004, NULL, 0, false, &text) : -ENODATA;
+    int err = snapshot ? expose_render(snapshot, EXPOSE_TEXT_004, NULL, 0, false, out) : -ENODATA;
     snapshot_release(snapshot);
-    if (!err && (fwrite(text.data, 1, text.len, file) != text.len || fflush(file) != 0))
-        err = -EIO;
-    textbuf_release(&text);
-    if (err)
-        snprintf(error, error_size, "cannot print the metrics: %s", strerror(-err));
     return err;
 }
 
-static int print_table(struct exporter *e, FILE *file, char *error, size_t error_size)
+static int table_text(struct exporter *e, struct textbuf *out)
 {
-    struct textbuf text = TEXTBUF_INIT;
     struct live_view view;
     int err = live_copy(e->live, &view);
-    if (!err) {
-        live_sort(&view);
-        err = live_table(&view, &text);
-        err = err ? err : textbuf_finish(&text);
-        live_view_release(&view);
-    }
-    if (!err && (fwrite(text.data, 1, text.len, file) != text.len || fflush(file) != 0))
-        err = -EIO;
-    textbuf_release(&text);
     if (err)
-        snprintf(error, error_size, "cannot print the table: %s", strerror(-err));
-    return err;
-}
-
-static int print_report(struct exporter *e, FILE *file, char *error, size_t error_size)
-{
-    struct textbuf text = TEXTBUF_INIT;
-    int err = pages_report(e->pages, &text);
-    if (!err && (fwrite(text.data, 1, text.len, file) != text.len || fflush(file) != 0))
-        err = -EIO;
-    textbuf_release(&text);
-    if (err)
-        snprintf(error, error_size, "cannot print the report: %s",
-                 err == -ENODATA ? "the recording has no tick" : strerror(-err));
-    return err;
+        return err;
+    live_sort(&view);
+    err = live_table(&view, out);
+    live_view_release(&view);
+    return err ? err : textbuf_finish(out);
 }
 
 static int tell(struct exporter *e, exporter_told *told, void *context)
@@ -259,9 +232,21 @@ int exporter_once(struct exporter *e, FILE *file, char *error, size_t error_size
                            : exporter_run(e, error, error_size);
     if (err)
         return err;
-    return e->options->report  ? print_report(e, file, error, error_size)
-           : e->options->table ? print_table(e, file, error, error_size)
-                               : print_text(e, file, error, error_size);
+    struct textbuf text = TEXTBUF_INIT;
+    const struct options *o = e->options;
+    err = o->report  ? pages_report(e->pages, &text)
+          : o->table ? table_text(e, &text)
+                     : metrics_text(e, &text);
+    if (!err && (fwrite(text.data, 1, text.len, file) != text.len || fflush(file) != 0))
+        err = -EIO;
+    textbuf_release(&text);
+    if (err)
+        snprintf(error, error_size, "cannot print the %s: %s",
+                 o->report  ? "report"
+                 : o->table ? "table"
+                            : "metrics",
+                 o->report && err == -ENODATA ? "the recording has no tick" : strerror(-err));
+    return err;
 }
 
 int exporter_doctor(struct exporter *e, const struct doctor_host *host, FILE *file, char *error,

@@ -1,10 +1,9 @@
-#include "exporter/daemon/units.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/daemon/sources.h"
 #include "exporter/source/perf/unit.h"
 
 enum { MOST = 256 };

@@ -7,7 +7,7 @@
 #include "collectors/events/events.h"
 #include "collectors/formulas/l3_latency.h"
 #include "collectors/table.h"
-#include "exporter/daemon/units.h"
+#include "exporter/daemon/sources.h"
 #include "tests/unit/support/collector_rig.h"
 #include "tests/unit/support/epyc_machine.h"
 #include "tests/unit/support/recordings.h"

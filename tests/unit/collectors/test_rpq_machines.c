@@ -5,7 +5,7 @@
 #include "collectors/events/events.h"
 #include "collectors/parts/cas_traffic.h"
 #include "collectors/table.h"
-#include "exporter/daemon/units.h"
+#include "exporter/daemon/sources.h"
 #include "tests/unit/support/imc_machine.h"
 #include "tests/unit/support/unit.h"
 

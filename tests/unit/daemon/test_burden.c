@@ -1,5 +1,5 @@
 /* What --source=auto takes: machines of many CPUs and containers, made of files. */
-#include "exporter/daemon/burden.h"
+#include "exporter/daemon/sources.h"
 #include "exporter/options/options.h"
 #include "tests/unit/support/fixture.h"
 #include "tests/unit/support/unit.h"

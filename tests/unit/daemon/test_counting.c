@@ -1,5 +1,5 @@
 /* What --source=auto takes, on machines that are not at hand. */
-#include "exporter/daemon/burden.h"
+#include "exporter/daemon/sources.h"
 #include "tests/unit/support/unit.h"
 
 enum { SECOND = 1000000000, PLENTY = 1 << 20, CORE = 7 };

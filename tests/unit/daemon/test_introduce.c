@@ -1,6 +1,5 @@
 /* The first lines of the log. */
 #include "exporter/daemon/introduce.h"
-#include "exporter/self/version.h"
 #include "tests/unit/support/unit.h"
 
 static void expect_flags(int argc, char *const *argv, const char *expected)

@@ -11,7 +11,7 @@
 
 #include "collectors/events/events.h"
 #include "collectors/table.h"
-#include "exporter/daemon/units.h"
+#include "exporter/daemon/sources.h"
 #include "exporter/source/perf/detect.h"
 
 /* ---- the machines ---- */

@@ -1,5 +1,5 @@
 /* A name always has the same other one, and no two have one. */
-#include "exporter/containers/pseudonyms.h"
+#include "exporter/daemon/feed.h"
 #include "tests/unit/support/unit.h"
 
 TEST(test_the_same_name_the_same_number)
