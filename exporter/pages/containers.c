@@ -11,7 +11,6 @@
 #include "exporter/live/order.h"
 #include "exporter/live/verdict.h"
 #include "exporter/live/words.h"
-#include "exporter/pages/arguments.h"
 #include "exporter/pages/internal.h"
 
 enum { CONTAINERS_LISTED_MAX = 1000000 }; /* of limit and offset */

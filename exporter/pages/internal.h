@@ -6,9 +6,10 @@
 
 #include <pthread.h>
 
+#include "exporter/base/textbuf.h"
 #include "exporter/expose/page_cache.h"
+#include "exporter/http/http.h"
 #include "exporter/pages/pages.h"
-#include "exporter/pages/reel.h"
 
 enum {
     PAGES_OWN_ROUTES = 8,
@@ -33,18 +34,10 @@ struct pages {
 };
 
 /* Handlers, as http_handler wants them. */
-void pages_metrics(void *context, const struct http_request *request,
-                   struct http_response *response);
-void pages_healthy(void *context, const struct http_request *request,
-                   struct http_response *response);
-void pages_ready(void *context, const struct http_request *request, struct http_response *response);
 void pages_api_status(void *context, const struct http_request *request,
                       struct http_response *response);
 void pages_api_containers(void *context, const struct http_request *request,
                           struct http_response *response);
-/* The page of the collector whose path was requested. */
-void pages_api_collector(void *context, const struct http_request *request,
-                         struct http_response *response);
 /* The list of files, and, by POST, one more of them. */
 void pages_api_blackbox(void *context, const struct http_request *request,
                         struct http_response *response);
@@ -78,5 +71,56 @@ double pages_uptime_seconds(const struct pages *pages, uint64_t updated_ns);
 
 /* What the loop left here last. */
 void pages_take_status(struct pages *pages, struct pages_status *status, uint64_t *updated_ns);
+
+/* A query's arguments, which anybody may have written. */
+
+/* Decimal digits only, at most 'max'. Pure. */
+bool argument_number(const char *text, size_t max, size_t *out);
+
+/* The value of an argument that is given once; NULL: not given, or more than once. */
+const char *argument_text(const struct http_request *request, const char *name);
+/* Given, with any value but "0" and "false". */
+bool argument_switch(const struct http_request *request, const char *name);
+
+/* Files that the pages refer to, as CMakeLists.txt puts them into the program. */
+extern const char asset_live_js[], asset_live_css[];
+extern const size_t asset_live_js_len, asset_live_css_len;
+
+/*
+ * What the pages showed at every tick of a recording, to be shown again: compressed, by the time of
+ * the recording.
+ *
+ * The loop keeps a tick; handlers on any thread answer from it.
+ */
+
+struct reel;
+
+/* For these routes, of which those without parameters of their own are kept: not the metrics, whose
+ * times are those of a scrape. 'note' (borrowed; NULL: none) is what to know of the recording, a
+ * sentence. 0 or -ENOMEM. */
+int reel_new(const struct http_route *routes, size_t n, void *context, const char *note,
+             struct reel **out);
+void reel_free(struct reel *reel);
+
+/* Asks each route for its answer now. 'mark': why this tick is marked; "": it is not. 0 or -errno:
+ * then this tick is left out. */
+int reel_keep(struct reel *reel, uint64_t wall_ns, const char *mark);
+
+/* What was to be read at the path then: at ?at=SECONDS, of the first marked tick where the page of
+ * the node is asked for without it. False: it is for the route's own handler. */
+bool reel_answer(struct reel *reel, const struct http_request *request,
+                 struct http_response *response);
+
+struct reel_style {
+    const char *css;
+    size_t len;
+};
+
+/* Appends the page of the node at the first mark, for a file: with its style, without what only a
+ * server answers. 0, -ENODATA before the first tick, or -ENOMEM. */
+int reel_report(struct reel *reel, const struct reel_style *style, struct textbuf *out);
+
+/* In the page of the node, where what moves through time goes. */
+#define REEL_PLACE "<!--reel-->\n"
 
 #endif

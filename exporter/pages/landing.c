@@ -5,8 +5,6 @@
 #include <time.h>
 
 #include "exporter/live/order.h"
-#include "exporter/pages/arguments.h"
-#include "exporter/pages/assets.h"
 #include "exporter/pages/sight.h"
 
 /* ---- what does not change ---- */

@@ -1,25 +1,126 @@
-#include "exporter/pages/pages.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "exporter/base/clock.h"
-#include "exporter/pages/assets.h"
 #include "exporter/pages/internal.h"
+
+static bool known_collector(const struct pages *pages, const char *name)
+{
+    for (size_t i = 0; i < pages->config.n_collectors; i++)
+        if (strcmp(pages->config.collectors[i].ops->name, name) == 0)
+            return true;
+    return false;
+}
+
+static void answer_metrics(void *context, const struct http_request *request,
+                           struct http_response *response)
+{
+    struct pages *pages = context;
+    const char *owners[COLLECTORS_MAX];
+    size_t n = request->query(request, "collect[]", owners, COLLECTORS_MAX);
+    if (n > COLLECTORS_MAX) {
+        pages_answer_text(response, 400, "too many collect[] arguments\n");
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!known_collector(pages, owners[i])) {
+            pages_answer_text(
+                response, 400,
+                "collect[] names an unknown collector; /api/v1/status lists the known ones\n");
+            return;
+        }
+    }
+    enum expose_format format = expose_negotiate(request->accept);
+    bool gzip = expose_accepts_gzip(request->accept_encoding);
+    struct rendered_page *page;
+    int err = n > 0 ? expose_selection(pages->config.expose, format, &gzip, owners, n, &page)
+                    : expose_page(pages->config.expose, format, gzip, &page);
+    if (err == -ENODATA)
+        pages_answer_text(response, 503, "nothing has been published yet\n");
+    else if (err)
+        pages_answer_text(response, 500, "the page could not be generated\n");
+    else
+        pages_answer_page(response, page, expose_content_type(format), expose_format_name(format),
+                          gzip);
+}
+
+static void answer_healthy(void *context, const struct http_request *request,
+                           struct http_response *response)
+{
+    (void)request;
+    struct pages_status status;
+    uint64_t updated_ns;
+    pages_take_status(context, &status, &updated_ns);
+    uint64_t limit = status.tick.interval_ns * PAGES_UNHEALTHY_INTERVALS;
+    if (!status.replay_ended && clock_mono_ns() - updated_ns >= limit)
+        pages_answer_text(response, 503, "the last tick is 10 intervals old\n");
+    else
+        pages_answer_text(response, 200, "healthy\n");
+}
+
+static void answer_ready(void *context, const struct http_request *request,
+                         struct http_response *response)
+{
+    (void)request;
+    struct pages *pages = context;
+    struct snapshot *snapshot = store_acquire(pages->config.store);
+    if (snapshot)
+        pages_answer_text(response, 200, "ready\n");
+    else
+        pages_answer_text(response, 503, "nothing has been published yet\n");
+    snapshot_release(snapshot);
+}
+
+struct collector_document {
+    const struct pages_collector *collector;
+    const char *source;
+};
+
+static int render_document(void *context, struct textbuf *out)
+{
+    const struct collector_document *document = context;
+    const struct pages_collector *collector = document->collector;
+    return collector->ops->page->render(collector->self, document->source, out);
+}
+
+static void answer_api_collector(void *context, const struct http_request *request,
+                                 struct http_response *response)
+{
+    struct pages *pages = context;
+    struct pages_status status;
+    uint64_t updated_ns;
+    if (!pages_may_read(pages, request)) {
+        pages_refuse(response);
+        return;
+    }
+    pages_take_status(pages, &status, &updated_ns);
+    for (size_t i = 0; i < pages->config.n_collectors; i++) {
+        const struct collector_page *page = pages->config.collectors[i].ops->page;
+        if (!page || strcmp(page->path, request->path) != 0)
+            continue;
+        struct collector_document document = {&pages->config.collectors[i],
+                                              status.source ? status.source : ""};
+        struct rendered_page *rendered;
+        if (page_cache_get(&pages->documents[i], updated_ns, render_document, &document, &rendered))
+            pages_answer_text(response, 500, "the document could not be generated\n");
+        else
+            pages_answer_page(response, rendered, "application/json", "json", false);
+    }
+}
 
 static void add_routes(struct pages *pages)
 {
     const struct http_route own[PAGES_OWN_ROUTES] = {
         {.path = pages->config.telemetry_path,
          .handler = "metrics",
-         .handle = pages_metrics,
+         .handle = answer_metrics,
          .limited = true},
         {.path = "/", .handler = "landing", .handle = pages_landing, .limited = true},
         {.path = "/live.js", .handler = "landing", .handle = pages_live_script},
         {.path = "/live.css", .handler = "landing", .handle = pages_live_style},
-        {.path = "/-/healthy", .handler = "healthy", .handle = pages_healthy},
-        {.path = "/-/ready", .handler = "ready", .handle = pages_ready},
+        {.path = "/-/healthy", .handler = "healthy", .handle = answer_healthy},
+        {.path = "/-/ready", .handler = "ready", .handle = answer_ready},
         {.path = "/api/v1/status",
          .handler = "status",
          .handle = pages_api_status,
@@ -42,7 +143,7 @@ static void add_routes(struct pages *pages)
         if (page)
             pages->routes[pages->n_routes++] = (struct http_route){.path = page->path,
                                                                    .handler = page->handler,
-                                                                   .handle = pages_api_collector,
+                                                                   .handle = answer_api_collector,
                                                                    .limited = true};
     }
 }
@@ -95,6 +196,14 @@ int pages_new(const struct pages_config *config, struct pages **out)
     }
     *out = pages;
     return 0;
+}
+
+void pages_update(struct pages *pages, const struct pages_status *status, uint64_t now_ns)
+{
+    pthread_mutex_lock(&pages->lock);
+    pages->status = *status;
+    pages->updated_ns = now_ns;
+    pthread_mutex_unlock(&pages->lock);
 }
 
 int pages_keep(struct pages *pages, uint64_t wall_ns, const char *mark)

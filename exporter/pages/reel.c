@@ -1,5 +1,3 @@
-#include "exporter/pages/reel.h"
-
 #include <errno.h>
 #include <libdeflate.h>
 #include <pthread.h>
@@ -9,7 +7,7 @@
 #include <time.h>
 
 #include "exporter/base/array.h"
-#include "exporter/pages/arguments.h"
+#include "exporter/pages/internal.h"
 
 enum { KEPT_ROUTES_MAX = 16, LEVEL = 1, MARKS_SHOWN = 20 };
 static const uint64_t second_ns = 1000000000;
@@ -379,42 +377,16 @@ int reel_report(struct reel *reel, const struct reel_style *style, struct textbu
 
 /* ---- answers ---- */
 
-static void free_text(void *context)
-{
-    free(context);
-}
-
 static void answer(const struct reel *reel, const struct shot *shot, size_t route,
                    struct http_response *response)
 {
-    static const char failed[] = "the document of that time could not be made\n";
     struct textbuf text = TEXTBUF_INIT;
-    if (unpack(reel, shot, route, true, &text)) {
-        textbuf_release(&text);
-        *response = (struct http_response){.status = 500,
-                                           .content_type = "text/plain; charset=utf-8",
-                                           .bytes = failed,
-                                           .len = sizeof failed - 1,
-                                           .format = "text"};
+    if (!unpack(reel, shot, route, true, &text)) {
+        pages_answer_textbuf(response, reel->types[route], reel->formats[route], &text);
         return;
     }
-    *response = (struct http_response){.status = 200,
-                                       .content_type = reel->types[route],
-                                       .bytes = text.data,
-                                       .len = text.len,
-                                       .release = free_text,
-                                       .release_context = text.data,
-                                       .format = reel->formats[route]};
-}
-
-static void refuse(struct http_response *response)
-{
-    static const char words[] = "at is a time in whole seconds since 1970, as in the documents\n";
-    *response = (struct http_response){.status = 400,
-                                       .content_type = "text/plain; charset=utf-8",
-                                       .bytes = words,
-                                       .len = sizeof words - 1,
-                                       .format = "text"};
+    textbuf_release(&text);
+    pages_answer_text(response, 500, "the document of that time could not be made\n");
 }
 
 bool reel_answer(struct reel *reel, const struct http_request *request,
@@ -427,7 +399,8 @@ bool reel_answer(struct reel *reel, const struct http_request *request,
     if (route == reel->n_routes || (!at && strcmp(request->path, "/") != 0))
         return false;
     if (at && !argument_number(at, SIZE_MAX / 100, &seconds)) {
-        refuse(response);
+        pages_answer_text(response, 400,
+                          "at is a time in whole seconds since 1970, as in the documents\n");
         return true;
     }
     pthread_mutex_lock(&reel->lock);

@@ -1,5 +1,5 @@
 /* What the pages showed at each tick is shown again, by its time. */
-#include "exporter/pages/reel.h"
+#include "exporter/pages/internal.h"
 #include "tests/unit/support/unit.h"
 
 static const uint64_t second_ns = 1000000000;
