@@ -76,20 +76,20 @@ static void pack_reading(struct textbuf *out, const struct recording_read *read)
 
 static void unpack_reading(struct unpack *in, struct recording_line *out)
 {
-    struct recording_read read = {.key = unpack_text(in)};
+    struct recording_read *read = &out->read;
+    read->key = unpack_text(in);
     uint64_t group = unpack_u64(in);
-    if (strlen(read.key) > RECORDING_MAX_KEY || group >= GROUP_COUNT) {
+    if (strlen(read->key) > RECORDING_MAX_KEY || group >= GROUP_COUNT) {
         in->failed = true;
         return;
     }
-    read.group = (enum group)group;
-    read.cpu = (int)unpack_signed(unpack_u64(in));
-    read.present = (uint32_t)unpack_u64(in);
-    read.enabled_ns = unpack_u64(in);
-    read.running_ns = unpack_u64(in);
+    read->group = (enum group)group;
+    read->cpu = (int)unpack_signed(unpack_u64(in));
+    read->present = (uint32_t)unpack_u64(in);
+    read->enabled_ns = unpack_u64(in);
+    read->running_ns = unpack_u64(in);
     for (size_t i = 0; i < group_descs[group].n; i++)
-        read.values[i] = read.present >> i & 1 ? unpack_u64(in) : 0;
-    line_of_reading(&read, out);
+        read->values[i] = read->present >> i & 1 ? unpack_u64(in) : 0;
 }
 
 /* ---- the others: one walk, which writes a line or reads one ---- */
@@ -251,14 +251,12 @@ static bool is_possible(const struct recording_line *line)
 void pack_line(struct textbuf *out, const struct recording_line *line)
 {
     const struct walk walk = {.out = out};
-    struct recording_read read;
     struct recording_line copy;
-    if (reading_of_line(line, &read)) {
-        textbuf_char(out, RECORDING_READ);
-        pack_reading(out, &read);
+    textbuf_char(out, (char)line->kind);
+    if (line->kind == RECORDING_READ) {
+        pack_reading(out, &line->read);
         return;
     }
-    textbuf_char(out, (char)line->kind);
     copy = *line;
     walk_line(&walk, &copy);
 }

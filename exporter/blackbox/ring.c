@@ -444,7 +444,6 @@ static void take_reading(struct ring *ring, const struct recording_read *read)
 
 void ring_take(struct ring *ring, const struct recording_line *line)
 {
-    struct recording_read read;
     if (line->kind == RECORDING_HEADER) {
         ring->header = *line;
         ring->has_header = true;
@@ -459,8 +458,8 @@ void ring_take(struct ring *ring, const struct recording_line *line)
             note_gone(ring, line->gone.key);
         if (!ring->within_tick)
             return;
-        if (reading_of_line(line, &read)) {
-            take_reading(ring, &read);
+        if (line->kind == RECORDING_READ) {
+            take_reading(ring, &line->read);
         } else {
             textbuf_char(&ring->newest->columns[RING_OPS], RING_LINE);
             pack_line(&ring->newest->columns[RING_OPS], line);

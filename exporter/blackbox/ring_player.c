@@ -137,14 +137,15 @@ static uint64_t since(uint64_t value, uint64_t origin)
 
 static void give_row(const struct ring_player *player, struct played *row)
 {
-    struct recording_read read = row->last;
     struct recording_line line;
-    read.key = row->key;
-    read.enabled_ns = since(read.enabled_ns, row->enabled_ns);
-    read.running_ns = since(read.running_ns, row->running_ns);
-    for (size_t i = 0; i < group_descs[read.group].n; i++)
-        read.values[i] = since(read.values[i], row->values[i]);
-    line_of_reading(&read, &line);
+    struct recording_read *read = &line.read;
+    line.kind = RECORDING_READ;
+    *read = row->last;
+    read->key = row->key;
+    read->enabled_ns = since(read->enabled_ns, row->enabled_ns);
+    read->running_ns = since(read->running_ns, row->running_ns);
+    for (size_t i = 0; i < group_descs[read->group].n; i++)
+        read->values[i] = since(read->values[i], row->values[i]);
     recorder_line(player->recorder, &line);
     row->due = false;
 }

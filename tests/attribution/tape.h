@@ -14,7 +14,7 @@
 
 #include "exporter/base/clock.h"
 #include "exporter/source/machine.h"
-#include "exporter/source/recording/replay_events.h"
+#include "exporter/source/recording/replay_keys.h"
 #include "exporter/source/source.h"
 
 enum { TAPE_KEYS = 64, TAPE_CPUS = 64, TAPE_BURSTS = 8 };

@@ -3,7 +3,7 @@
  * own. */
 #include "exporter/blackbox/pack.h"
 #include "exporter/blackbox/ring.h"
-#include "exporter/source/recording/line_text.h"
+#include "exporter/source/recording/format.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Containers' names may be longer than a line of a recording. */

@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "exporter/base/textbuf.h"
+#include "exporter/source/machine.h"
+
 struct fields {
     const char *line; /* what the object is, for messages: a line's first-class key */
     json_t *object;   /* borrowed */
@@ -50,5 +53,18 @@ uint64_t fields_whole_value(struct fields *in, const char *key, const json_t *va
 int fields_int(struct fields *in, const char *key, enum fields_need need, int max);
 /* A finite number that is not negative; 'absent' when it is not there. */
 double fields_real(struct fields *in, const char *key, enum fields_need need, double absent);
+
+/*
+ * Which CPUs each socket and each NUMA node has, in the header of a recording: optional members of
+ * "machine", "socket_cpus" and "numa_node_cpus". Each is an array that has a list of CPUs, written
+ * as the kernel does, for each number from 0 on: ["0-15,32-47","16-31,48-63"]. A CPU in no list is
+ * not known.
+ */
+
+/* 'in' stands in the machine. */
+void places_parse(struct fields *in, struct machine *machine);
+
+/* As further members of an object. Left out where there is but one socket or node: nobody asks. */
+void places_write(struct textbuf *out, const struct machine *machine);
 
 #endif

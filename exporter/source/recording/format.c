@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "exporter/source/recording/fields.h"
-#include "exporter/source/recording/places.h"
 
 /* Sizes of machines, far above what exists: a number beyond is a mistake. */
 enum { MAX_CPUS = 65535, MAX_NODES = 4095 };
@@ -144,8 +143,7 @@ static void parse_read(struct fields *in, struct recording_line *out)
     read->cpu = take_cpu(in);
     if (in->failed)
         return;
-    if (group_parse(group, strlen(group), &read->group) || read->group == GROUP_ACTIVITY ||
-        read->group == GROUP_PAGES) {
+    if (group_parse(group, strlen(group), &read->group) || !recording_has_times(read->group)) {
         fields_fail(in, "read: unknown group \"%s\"", group);
         return;
     }
@@ -154,16 +152,22 @@ static void parse_read(struct fields *in, struct recording_line *out)
 
 static void parse_activity(struct fields *in, struct recording_line *out)
 {
-    out->activity.key = take_key(in, "activity");
-    out->activity.cpu = take_cpu(in);
-    out->activity.cpu_time_ns = fields_whole(in, "cpu_time_ns", FIELD_REQUIRED);
+    struct recording_read *read = &out->read;
+    read->key = take_key(in, "activity");
+    read->group = GROUP_ACTIVITY;
+    read->cpu = take_cpu(in);
+    read->present = 1;
+    read->values[0] = fields_whole(in, "cpu_time_ns", FIELD_REQUIRED);
 }
 
 static void parse_pages(struct fields *in, struct recording_line *out)
 {
-    out->pages.key = take_key(in, "pages");
-    out->pages.numa_node = fields_int(in, "numa_node", FIELD_REQUIRED, MAX_NODES);
-    out->pages.bytes = fields_whole(in, "bytes", FIELD_REQUIRED);
+    struct recording_read *read = &out->read;
+    read->key = take_key(in, "pages");
+    read->group = GROUP_PAGES;
+    read->cpu = fields_int(in, "numa_node", FIELD_REQUIRED, MAX_NODES);
+    read->present = 1;
+    read->values[0] = fields_whole(in, "bytes", FIELD_REQUIRED);
 }
 
 static enum access take_access(struct fields *in)
@@ -278,7 +282,7 @@ struct line_type {
 /* The frequent ones first. */
 static const struct line_type line_types[] = {
     {"read", RECORDING_READ, parse_read},
-    {"activity", RECORDING_ACTIVITY, parse_activity},
+    {"activity", RECORDING_READ, parse_activity},
     {"sample", RECORDING_SAMPLE, parse_sample},
     {"truth", RECORDING_TRUTH, parse_truth},
     {"tick", RECORDING_TICK, parse_tick},
@@ -289,7 +293,7 @@ static const struct line_type line_types[] = {
     {"recording", RECORDING_HEADER, parse_header},
     {"unit", RECORDING_UNIT, parse_unit},
     {"thread", RECORDING_THREAD, parse_thread},
-    {"pages", RECORDING_PAGES, parse_pages},
+    {"pages", RECORDING_READ, parse_pages},
     {"mark", RECORDING_MARK, parse_mark},
     {"learned", RECORDING_LEARNED, parse_learned},
 };
@@ -342,45 +346,4 @@ void recording_line_release(struct recording_line *line)
 {
     json_decref(line->owner);
     line->owner = NULL;
-}
-
-/* ---- readings ---- */
-
-bool reading_of_line(const struct recording_line *line, struct recording_read *out)
-{
-    switch (line->kind) {
-    case RECORDING_READ:
-        *out = line->read;
-        return true;
-    case RECORDING_ACTIVITY:
-        *out = (struct recording_read){.key = line->activity.key,
-                                       .group = GROUP_ACTIVITY,
-                                       .cpu = line->activity.cpu,
-                                       .present = 1,
-                                       .values = {line->activity.cpu_time_ns}};
-        return true;
-    case RECORDING_PAGES:
-        *out = (struct recording_read){.key = line->pages.key,
-                                       .group = GROUP_PAGES,
-                                       .cpu = line->pages.numa_node,
-                                       .present = 1,
-                                       .values = {line->pages.bytes}};
-        return true;
-    default:
-        return false;
-    }
-}
-
-void line_of_reading(const struct recording_read *read, struct recording_line *out)
-{
-    if (read->group == GROUP_ACTIVITY) {
-        out->kind = RECORDING_ACTIVITY;
-        out->activity = (struct recording_activity){read->key, read->cpu, read->values[0]};
-    } else if (read->group == GROUP_PAGES) {
-        out->kind = RECORDING_PAGES;
-        out->pages = (struct recording_pages){read->key, read->cpu, read->values[0]};
-    } else {
-        out->kind = RECORDING_READ;
-        out->read = *read;
-    }
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "exporter/base/textbuf.h"
 #include "exporter/source/machine.h"
 #include "exporter/source/role.h"
 #include "exporter/source/source.h"
@@ -22,8 +23,6 @@ enum recording_kind {
     RECORDING_THREAD,
     RECORDING_TICK,
     RECORDING_READ,
-    RECORDING_ACTIVITY,
-    RECORDING_PAGES,
     RECORDING_SAMPLE,
     RECORDING_LOST,
     RECORDING_PROBE,
@@ -54,40 +53,31 @@ struct recording_container {
     uint64_t found_mono_ns;
 };
 
+/*
+ * A reading. Two groups have lines of a form of their own, without times:
+ *
+ * {"activity":"c1","cpu":1,"cpu_time_ns":812000000} is of CPU time: a total since the source began
+ * to count, for a container since it was found, for the machine since the group was opened. A line
+ * per CPU, or without "cpu" the sum where no CPU is known; a CPU that never ran the container may
+ * have no line.
+ *
+ * {"pages":"c1","numa_node":1,"bytes":8388608}, optional, a line of ours, is what the container has
+ * of this node's memory now. A line per node; one without a line keeps what its last one said. Not
+ * every tick has lines: the kernel is asked now and then only.
+ */
 struct recording_read {
     const char *key;
     enum group group;
-    int cpu; /* -1: the sum over all CPUs */
+    int cpu; /* -1: the sum over all CPUs; of pages, the NUMA node */
     uint64_t enabled_ns, running_ns;
     uint32_t present; /* bits by index in the group */
     uint64_t values[GROUP_MAX_ROLES];
 };
 
-/*
- * CPU time, a reading of the group activity: {"activity":"c1","cpu":1,"cpu_time_ns":812000000}.
- *
- * A total since the source began to count: for a container since it was found, for the machine
- * since the group was opened. A line per CPU, or without "cpu" the sum where no CPU is known; a CPU
- * that never ran the container may have no line. "read" lines do not have this group.
- */
-struct recording_activity {
-    const char *key;
-    int cpu; /* -1: the sum over all CPUs */
-    uint64_t cpu_time_ns;
-};
-
-/*
- * Memory, a reading of the group pages: {"pages":"c1","numa_node":1,"bytes":8388608}.
- *
- * What the container has of this node's memory now. A line per node; one without a line keeps what
- * its last one said. Not every tick has lines: the kernel is asked now and then only. Optional: a
- * line of ours.
- */
-struct recording_pages {
-    const char *key;
-    int numa_node;
-    uint64_t bytes;
-};
+static inline bool recording_has_times(enum group group)
+{
+    return group != GROUP_ACTIVITY && group != GROUP_PAGES;
+}
 
 struct recording_sample {
     const char *key;
@@ -133,7 +123,7 @@ struct recording_line {
     enum recording_kind kind;
     union {
         struct {
-            /* Optional keys of ours: "socket_cpus", "numa_node_cpus" (places.h); "own_events"
+            /* Optional keys of ours: "socket_cpus", "numa_node_cpus" (fields.h); "own_events"
              * and "guest": true. */
             struct machine machine;
             uint64_t interval_ns;
@@ -145,8 +135,6 @@ struct recording_line {
             uint64_t number, mono_ns, wall_ns;
         } tick;
         struct recording_read read;
-        struct recording_activity activity;
-        struct recording_pages pages;
         struct recording_sample sample;
         struct recording_lost lost;
         struct probe_reading probe; /* optional keys of ours: "cpu", "llc_hit_ns" */
@@ -176,12 +164,9 @@ int recording_parse_line(const char *text, size_t len, struct recording_line *ou
                          size_t error_size);
 void recording_line_release(struct recording_line *line);
 
-/*
- * What a reading's line says, whichever kind it has: activity and pages as readings of one role,
- * where "cpu" may be the NUMA node. False: the line is of another kind.
- */
-bool reading_of_line(const struct recording_line *line, struct recording_read *out);
-/* And back. */
-void line_of_reading(const struct recording_read *read, struct recording_line *out);
+/* Appends the line as text, which recording_parse_line() reads, with its newline; nothing where
+ * the format has no place for what it says (a count of 2^63 and more, a latency that is none).
+ * The error is the buffer's. Pure. */
+void recording_line_text(const struct recording_line *line, struct textbuf *out);
 
 #endif

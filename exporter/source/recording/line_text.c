@@ -1,9 +1,9 @@
-#include "exporter/source/recording/line_text.h"
+#include "exporter/source/recording/format.h"
 
 #include <inttypes.h>
 #include <math.h>
 
-#include "exporter/source/recording/places.h"
+#include "exporter/source/recording/fields.h"
 
 static void add_member(struct textbuf *out, const char *name, const char *text)
 {
@@ -130,25 +130,25 @@ static void add_read(struct textbuf *out, const struct recording_read *read)
     textbuf_str(out, "}}\n");
 }
 
-static void add_activity(struct textbuf *out, const struct recording_activity *activity)
+static void add_activity(struct textbuf *out, const struct recording_read *read)
 {
-    if (activity->cpu_time_ns > INT64_MAX)
+    if (read->values[0] > INT64_MAX)
         return;
     textbuf_str(out, "{\"activity\":");
-    textbuf_quoted(out, activity->key);
-    add_cpu(out, activity->cpu);
-    add_whole(out, "cpu_time_ns", activity->cpu_time_ns);
+    textbuf_quoted(out, read->key);
+    add_cpu(out, read->cpu);
+    add_whole(out, "cpu_time_ns", read->values[0]);
     textbuf_str(out, "}\n");
 }
 
-static void add_pages(struct textbuf *out, const struct recording_pages *pages)
+static void add_pages(struct textbuf *out, const struct recording_read *read)
 {
-    if (pages->numa_node < 0 || pages->bytes > INT64_MAX)
+    if (read->cpu < 0 || read->values[0] > INT64_MAX)
         return;
     textbuf_str(out, "{\"pages\":");
-    textbuf_quoted(out, pages->key);
-    add_whole(out, "numa_node", (uint64_t)pages->numa_node);
-    add_whole(out, "bytes", pages->bytes);
+    textbuf_quoted(out, read->key);
+    add_whole(out, "numa_node", (uint64_t)read->cpu);
+    add_whole(out, "bytes", read->values[0]);
     textbuf_str(out, "}\n");
 }
 
@@ -222,13 +222,12 @@ void recording_line_text(const struct recording_line *line, struct textbuf *out)
                        line->tick.number, line->tick.mono_ns, line->tick.wall_ns);
         break;
     case RECORDING_READ:
-        add_read(out, &line->read);
-        break;
-    case RECORDING_ACTIVITY:
-        add_activity(out, &line->activity);
-        break;
-    case RECORDING_PAGES:
-        add_pages(out, &line->pages);
+        if (line->read.group == GROUP_ACTIVITY)
+            add_activity(out, &line->read);
+        else if (line->read.group == GROUP_PAGES)
+            add_pages(out, &line->read);
+        else
+            add_read(out, &line->read);
         break;
     case RECORDING_SAMPLE:
         add_sample(out, line->sample.key, &line->sample.sample);

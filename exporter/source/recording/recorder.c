@@ -7,8 +7,7 @@
 #include "exporter/base/array.h"
 #include "exporter/base/textbuf.h"
 #include "exporter/source/recording/file/output.h"
-#include "exporter/source/recording/line_text.h"
-#include "exporter/source/recording/recorder_internal.h"
+#include "exporter/source/recording/format.h"
 
 /* Lines are gathered up to this size, so that a tick of many containers does not grow the buffer.
  */
@@ -321,15 +320,15 @@ void recorder_mark(struct recorder *recorder, const char *why, const char *key)
 void recorder_row(struct recorder *recorder, const char *key, enum group group,
                   const struct reading_row *row)
 {
-    struct recording_line line;
-    struct recording_read read = {.key = key,
-                                  .group = group,
-                                  .cpu = row->cpu,
-                                  .enabled_ns = row->enabled_ns,
-                                  .running_ns = row->running_ns,
-                                  .present = row->present};
-    memcpy(read.values, row->count, group_descs[group].n * sizeof *row->count);
-    line_of_reading(&read, &line);
+    struct recording_line line; /* large, and a reading is little of it */
+    line.kind = RECORDING_READ;
+    line.read = (struct recording_read){
+        .key = key, .group = group, .cpu = row->cpu, .present = row->present};
+    if (recording_has_times(group)) {
+        line.read.enabled_ns = row->enabled_ns;
+        line.read.running_ns = row->running_ns;
+    }
+    memcpy(line.read.values, row->count, group_descs[group].n * sizeof *row->count);
     recorder_line(recorder, &line);
 }
 

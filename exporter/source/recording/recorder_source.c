@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/source/recording/recorder_internal.h"
+#include "exporter/source/recording/recorder.h"
 
 struct recorder_source {
     struct source source;
@@ -28,6 +28,11 @@ static struct recorder_source *self_of(struct source *source)
     return (struct recorder_source *)source;
 }
 
+static struct source *inner_of(struct source *source)
+{
+    return self_of(source)->inner;
+}
+
 static struct wrapped_group *handle_of(uint64_t handle)
 {
     return (struct wrapped_group *)(uintptr_t)handle;
@@ -36,8 +41,7 @@ static struct wrapped_group *handle_of(uint64_t handle)
 static bool wrapped_check(struct source *source, enum scope_kind kind, enum group group,
                           struct verdict *why)
 {
-    struct source *inner = self_of(source)->inner;
-    return inner->ops->check(inner, kind, group, why);
+    return inner_of(source)->ops->check(inner_of(source), kind, group, why);
 }
 
 static void handle_free(struct wrapped_group *handle)
@@ -79,14 +83,12 @@ no_memory:
 
 static size_t wrapped_width(struct source *source, uint64_t handle)
 {
-    struct source *inner = self_of(source)->inner;
-    return inner->ops->width(inner, handle_of(handle)->inner);
+    return inner_of(source)->ops->width(inner_of(source), handle_of(handle)->inner);
 }
 
 static int wrapped_begin(struct source *source, const struct tick *tick)
 {
-    struct source *inner = self_of(source)->inner;
-    return inner->ops->begin(inner, tick);
+    return inner_of(source)->ops->begin(inner_of(source), tick);
 }
 
 /* Room to remember n rows; without it every row counts as changed. */
@@ -143,8 +145,7 @@ static int wrapped_read(struct source *source, uint64_t handle, struct reading *
 /* Not recorded: who took what is made out again from CPU time when a recording is replayed. */
 static size_t wrapped_takings(struct source *source, struct cpu_taking *out, size_t cap)
 {
-    struct source *inner = self_of(source)->inner;
-    return inner->ops->takings(inner, out, cap);
+    return inner_of(source)->ops->takings(inner_of(source), out, cap);
 }
 
 static int wrapped_probes(struct source *source, struct probe_reading *out, size_t cap, size_t *n)
@@ -160,16 +161,14 @@ static int wrapped_probes(struct source *source, struct probe_reading *out, size
 /* Not recorded: a recording has the readings that counted. */
 static void wrapped_probe_discards(struct source *source, uint64_t discarded[PROBE_DISCARDS])
 {
-    struct source *inner = self_of(source)->inner;
-    inner->ops->probe_discards(inner, discarded);
+    inner_of(source)->ops->probe_discards(inner_of(source), discarded);
 }
 
 /* ---- samples ---- */
 
 static bool wrapped_samples(struct source *source, enum access access, struct verdict *why)
 {
-    struct source *inner = self_of(source)->inner;
-    return inner->ops->samples(inner, access, why);
+    return inner_of(source)->ops->samples(inner_of(source), access, why);
 }
 
 static size_t wrapped_drain(struct source *source, struct access_sample *out, size_t cap)
@@ -202,34 +201,29 @@ static void wrapped_sampling(struct source *source, enum access access, struct s
 
 static void wrapped_close(struct source *source, uint64_t handle)
 {
-    struct source *inner = self_of(source)->inner;
-    inner->ops->close(inner, handle_of(handle)->inner);
+    inner_of(source)->ops->close(inner_of(source), handle_of(handle)->inner);
     recorder_disown(self_of(source)->recorder, handle_of(handle)->owner);
     handle_free(handle_of(handle));
 }
 
 static size_t wrapped_open_counters(struct source *source)
 {
-    struct source *inner = self_of(source)->inner;
-    return inner->ops->open_counters(inner);
+    return inner_of(source)->ops->open_counters(inner_of(source));
 }
 
 static uint64_t wrapped_unread(struct source *source)
 {
-    struct source *inner = self_of(source)->inner;
-    return inner->ops->unread(inner);
+    return inner_of(source)->ops->unread(inner_of(source));
 }
 
 static int wrapped_end(struct source *source)
 {
-    struct source *inner = self_of(source)->inner;
-    return inner->ops->end(inner);
+    return inner_of(source)->ops->end(inner_of(source));
 }
 
 static void wrapped_free(struct source *source)
 {
-    struct source *inner = self_of(source)->inner;
-    inner->ops->free(inner);
+    inner_of(source)->ops->free(inner_of(source));
     free(source);
 }
 

@@ -123,11 +123,10 @@ static int check_key(struct replay *replay, const char *what, const char *key, b
 
 static int take_reading(struct replay *replay, const struct recording_line *line)
 {
-    struct recording_read read = {.cpu = -1};
+    struct recording_read read = line->read;
     struct replay_key *key;
-    reading_of_line(line, &read);
     const char *name = group_descs[read.group].name;
-    const char *what = line->kind == RECORDING_READ ? "read" : name;
+    const char *what = recording_has_times(read.group) ? "read" : name;
     bool any = read.group == GROUP_ACTIVITY || read.group == GROUP_BANDWIDTH;
     int err = check_key(replay, what, read.key, any, &key);
     if (err)
@@ -219,8 +218,6 @@ static int take_line(struct replay *replay, const struct recording_line *line)
     case RECORDING_TICK:
         return take_tick(replay, line);
     case RECORDING_READ:
-    case RECORDING_ACTIVITY:
-    case RECORDING_PAGES:
         return take_reading(replay, line);
     case RECORDING_SAMPLE:
         return take_sample(replay, line);

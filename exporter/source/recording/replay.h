@@ -7,7 +7,7 @@
 #ifndef IE_SOURCE_RECORDING_REPLAY_H
 #define IE_SOURCE_RECORDING_REPLAY_H
 
-#include "exporter/source/recording/replay_events.h"
+#include "exporter/source/recording/replay_keys.h"
 #include "exporter/source/source.h"
 
 struct replay;

@@ -6,7 +6,6 @@
 #include "exporter/source/recording/file/lines.h"
 #include "exporter/source/recording/replay.h"
 #include "exporter/source/recording/replay_keys.h"
-#include "exporter/source/recording/replay_samples.h"
 
 struct replay {
     char *path;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exporter/base/array.h"
 #include "exporter/base/hash.h"
 
 static void key_free(struct replay_key *key)
@@ -186,4 +187,132 @@ int replay_group_read(const struct replay_group *group, uint64_t turn, struct re
     memcpy(out->rows, rows->rows, rows->n * rows->stride_bytes);
     out->n = rows->n;
     return 0;
+}
+
+void replay_samples_release(struct replay_samples *samples)
+{
+    free(samples->at);
+    *samples = (struct replay_samples){0};
+}
+
+void replay_samples_begin(struct replay_samples *samples, const struct tick *tick)
+{
+    samples->n = samples->next = 0;
+    if (!tick)
+        return;
+    samples->tick_ns = tick->mono_ns;
+    for (int access = 0; access < ACCESS_KINDS; access++)
+        if (!samples->told[access])
+            samples->sampling[access].settled_ns = tick->mono_ns;
+}
+
+int replay_samples_put(struct replay_samples *samples, const struct recording_sample *line,
+                       const struct replay_key *key)
+{
+    struct sampling *sampling = &samples->sampling[line->sample.access];
+    if (line->period > 0)
+        sampling->period = line->period;
+    if (samples->n == REPLAY_MAX_SAMPLES) {
+        sampling->lost++;
+        return 0;
+    }
+    if (array_reserve(&samples->at, &samples->cap, samples->n + 1, sizeof *samples->at))
+        return -ENOMEM;
+    struct replay_sample *sample = &samples->at[samples->n++];
+    *sample = (struct replay_sample){.sample = line->sample, .key = key};
+    if (!line->timed)
+        sample->sample.time_ns = samples->tick_ns > 0 ? samples->tick_ns - 1 : 0;
+    return 0;
+}
+
+void replay_samples_lost(struct replay_samples *samples, const struct recording_lost *lost)
+{
+    struct sampling *sampling = &samples->sampling[lost->access];
+    sampling->lost += lost->count;
+    sampling->throttles += lost->throttles;
+    if (lost->period > 0)
+        sampling->period = lost->period;
+    if (lost->settled) {
+        sampling->settled_ns = lost->settled_ns;
+        samples->told[lost->access] = true;
+    }
+}
+
+/* The owner of an open group that wants the sample; 0: there is none. */
+static uint64_t owner_of(const struct replay_sample *sample)
+{
+    const struct replay_group *group = sample->key->groups[access_group(sample->sample.access)];
+    return group ? group->owner : 0;
+}
+
+size_t replay_samples_take(struct replay_samples *samples, struct access_sample *out, size_t cap)
+{
+    size_t n = 0;
+    for (; n < cap && samples->next < samples->n; samples->next++) {
+        const struct replay_sample *sample = &samples->at[samples->next];
+        uint64_t owner = owner_of(sample);
+        if (owner == 0)
+            continue;
+        out[n] = sample->sample;
+        out[n++].owner = owner;
+    }
+    return n;
+}
+
+void replay_events_clear(struct replay_events *events)
+{
+    for (size_t i = 0; i < events->n; i++)
+        free((char *)events->at[i].container.key);
+    events->n = 0;
+}
+
+void replay_events_release(struct replay_events *events)
+{
+    replay_events_clear(events);
+    free(events->at);
+    *events = (struct replay_events){0};
+}
+
+/* Copies the strings one behind the other into a single allocation, which .key points to. */
+static int own_strings(struct recording_container *container)
+{
+    const char **all[] = {&container->key,        &container->cgroup,  &container->id,
+                          &container->namespace_, &container->pod,     &container->container,
+                          &container->image,      &container->pod_uid, &container->runtime,
+                          &container->qos_class};
+    size_t size = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        size += strlen(*all[i]) + 1;
+    char *text = malloc(size);
+    if (!text)
+        return -ENOMEM;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        size_t len = strlen(*all[i]) + 1;
+        memcpy(text, *all[i], len);
+        *all[i] = text;
+        text += len;
+    }
+    return 0;
+}
+
+static int add(struct replay_events *events, const struct recording_container *container, bool gone)
+{
+    struct replay_container_event event = {.gone = gone, .container = *container};
+    if (array_reserve(&events->at, &events->cap, events->n + 1, sizeof event) ||
+        own_strings(&event.container))
+        return -ENOMEM;
+    events->at[events->n++] = event;
+    return 0;
+}
+
+int replay_events_add(struct replay_events *events, const struct recording_container *container)
+{
+    return add(events, container, false);
+}
+
+int replay_events_add_gone(struct replay_events *events, const char *key)
+{
+    const struct recording_container container = {key, "", "", "", "",    "",
+                                                  "",  "", "", "", false, 0};
+    return add(events, &container, true);
 }

@@ -67,4 +67,62 @@ int replay_group_put(struct replay_group *group, const struct recording_read *re
 /* As the read op of a source: -ENODATA without a line in tick 'turn', -ENOSPC. */
 int replay_group_read(const struct replay_group *group, uint64_t turn, struct reading *out);
 
+/*
+ * The samples of a recording's current tick, and how sampling went.
+ *
+ * Lines below a tick belong to the window that ends with it, unless the recording says otherwise: a
+ * line without a time gets the tick's last nanosecond. Memory is that of the fullest tick, up to
+ * REPLAY_MAX_SAMPLES; samples beyond count as lost.
+ */
+
+enum { REPLAY_MAX_SAMPLES = 1 << 20 };
+
+struct replay_samples {
+    struct replay_sample {
+        struct access_sample sample;
+        const struct replay_key *key;
+    } * at;
+    size_t n, cap, next;
+    uint64_t tick_ns;
+    struct sampling sampling[ACCESS_KINDS];
+    bool told[ACCESS_KINDS]; /* settled_ns comes from the recording's own lines */
+};
+
+/* All zero is empty. */
+void replay_samples_release(struct replay_samples *samples);
+
+/* A tick begins: the last one's samples are gone, before their keys are. NULL: it was the last. */
+void replay_samples_begin(struct replay_samples *samples, const struct tick *tick);
+
+/* A line of the tick. 0 or -ENOMEM. */
+int replay_samples_put(struct replay_samples *samples, const struct recording_sample *line,
+                       const struct replay_key *key);
+void replay_samples_lost(struct replay_samples *samples, const struct recording_lost *lost);
+
+/* As the drain op of a source. */
+size_t replay_samples_take(struct replay_samples *samples, struct access_sample *out, size_t cap);
+
+/*
+ * What happens to containers in one tick of a recording, in the order of the file.
+ */
+
+struct replay_container_event {
+    bool gone;
+    struct recording_container container; /* with gone only .key is set, the others are "" */
+};
+
+struct replay_events {
+    struct replay_container_event *at; /* .container.key owns all strings of its event */
+    size_t n, cap;
+};
+
+/* All zero is empty. */
+void replay_events_release(struct replay_events *events);
+/* Empties it; the memory for as many is kept. */
+void replay_events_clear(struct replay_events *events);
+
+/* Copies the strings. 0 or -ENOMEM. */
+int replay_events_add(struct replay_events *events, const struct recording_container *container);
+int replay_events_add_gone(struct replay_events *events, const char *key);
+
 #endif

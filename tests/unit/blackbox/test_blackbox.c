@@ -7,7 +7,7 @@
 #include "exporter/blackbox/chute.h"
 #include "exporter/blackbox/incidents.h"
 #include "exporter/blackbox/shelf.h"
-#include "exporter/source/recording/recorder_internal.h"
+#include "exporter/source/recording/recorder.h"
 #include "exporter/source/recording/replay.h"
 #include "tests/unit/support/unit.h"
 

@@ -85,7 +85,8 @@ static void read_row(struct world *world, int c, int g, int cpu)
     row->value[world->tick] = now->values[0];
     row->enabled[world->tick] = now->enabled_ns;
     row->read[world->tick] = true;
-    line_of_reading(now, &line);
+    line.kind = RECORDING_READ;
+    line.read = *now;
     ring_take(world->ring, &line);
 }
 
@@ -165,7 +166,6 @@ static void see_reading(struct world *world, const struct recording_read *read)
 static void see(void *context, const struct recording_line *line)
 {
     struct world *world = context;
-    struct recording_read read;
     if (line->kind == RECORDING_TICK) {
         assert_true(world->out_tick == 0 || line->tick.number == world->out_tick + 1);
         world->out_tick = line->tick.number;
@@ -181,8 +181,8 @@ static void see(void *context, const struct recording_line *line)
                 sizeof world->out_learned - strlen(world->out_learned) - 1);
     } else if (line->kind == RECORDING_MARK) {
         world->out_marks++;
-    } else if (reading_of_line(line, &read)) {
-        see_reading(world, &read);
+    } else if (line->kind == RECORDING_READ) {
+        see_reading(world, &line->read);
     }
 }
 
@@ -331,10 +331,9 @@ TEST(test_who_begins_in_the_middle_counts_from_there)
 static void see_values(void *context, const struct recording_line *line)
 {
     uint64_t **out = context;
-    struct recording_read read;
-    if (!reading_of_line(line, &read))
+    if (line->kind != RECORDING_READ)
         return;
-    memcpy(*out, read.values, 2 * sizeof **out);
+    memcpy(*out, line->read.values, 2 * sizeof **out);
     *out += 2;
 }
 
@@ -365,7 +364,7 @@ TEST(test_what_is_counted_anew_begins_again)
         read.enabled_ns = read.running_ns = (i + 1) * second_ns;
         memcpy(read.values, in[i], sizeof in[i]);
         ring_take(world->ring, &line);
-        line_of_reading(&read, &line);
+        line = (struct recording_line){.kind = RECORDING_READ, .read = read};
         ring_take(world->ring, &line);
         ring_flush(world->ring);
     }
@@ -405,8 +404,8 @@ TEST(test_who_is_gone_is_forgotten)
             .kind = RECORDING_CONTAINER,
             .container = {key, "", "", "", "", "", "", "", "", "", false, 0}};
         ring_take(world->ring, &line);
-        const struct recording_read read = {.key = key, .group = GROUP_CORE, .present = 1};
-        line_of_reading(&read, &line);
+        line = (struct recording_line){.kind = RECORDING_READ,
+                                       .read = {.key = key, .group = GROUP_CORE, .present = 1}};
         ring_take(world->ring, &line);
         line = (struct recording_line){.kind = RECORDING_GONE, .gone.key = key};
         ring_take(world->ring, &line);

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "exporter/source/recording/recorder_internal.h"
+#include "exporter/source/recording/recorder.h"
 #include "exporter/source/recording/replay.h"
 #include "exporter/source/source_set.h"
 #include "tests/unit/support/malloc_count.h"

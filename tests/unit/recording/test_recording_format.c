@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "exporter/source/recording/format.h"
-#include "exporter/source/recording/line_text.h"
 #include "tests/unit/support/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))

@@ -1,4 +1,4 @@
-#include "exporter/source/recording/replay_events.h"
+#include "exporter/source/recording/replay_keys.h"
 #include "tests/unit/support/recordings.h"
 #include "tests/unit/support/unit.h"
 

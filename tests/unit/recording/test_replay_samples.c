@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "exporter/source/recording/recorder.h"
-#include "exporter/source/recording/replay_samples.h"
+#include "exporter/source/recording/replay_keys.h"
 #include "exporter/source/source_set.h"
 #include "tests/unit/support/draw.h"
 #include "tests/unit/support/fake_source.h"

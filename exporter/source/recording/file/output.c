@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "exporter/base/whole.h"
 #include "exporter/source/recording/file/packed.h"
 
 /* A piece of a compressed file: this much text, or so many marks, whichever comes first. */
@@ -60,17 +61,10 @@ static int write_bytes(struct output *output, const char *bytes, size_t n)
 {
     if (output->max_bytes && (n > output->max_bytes || output->written > output->max_bytes - n))
         return -EFBIG;
-    while (n > 0) {
-        ssize_t done = write(output->fd, bytes, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return -errno;
-        bytes += done;
-        n -= (size_t)done;
-        output->written += (uint64_t)done;
-    }
-    return 0;
+    int err = write_whole(output->fd, bytes, n);
+    if (!err)
+        output->written += n;
+    return err;
 }
 
 static int write_piece(struct output *output)
