@@ -10,7 +10,6 @@
 #include "exporter/http/http.h"
 #include "exporter/options/options.h"
 #include "exporter/options/table.h"
-#include "exporter/options/text.h"
 
 /* Parsing in progress. */
 struct parse {

@@ -15,6 +15,26 @@ static const char *const names_words[] = {"auto", "runtime", "logs", "none", NUL
 static const char *const level_words[] = {"debug", "info", "warn", "error", NULL};
 static const char *const format_words[] = {"logfmt", "json", NULL};
 
+/* The members of a flag by its type; the help comes last. */
+#define FLAG(name_, type_, member_, ...)                                                           \
+    {                                                                                              \
+        .name = name_, .type = type_, .offset = MEMBER(member_), __VA_ARGS__                       \
+    }
+#define SWITCH(name_, member_, help_) FLAG(name_, FLAG_BOOL, member_, .help = help_)
+#define ACTION(name_, member_, help_) FLAG(name_, FLAG_ACTION, member_, .help = help_)
+#define TEXT(name_, member_, unit_, help_)                                                         \
+    FLAG(name_, FLAG_TEXT, member_, .unit = unit_, .help = help_)
+#define REGEX(name_, member_, help_)                                                               \
+    FLAG(name_, FLAG_REGEX, member_, .unit = "REGEX", .help = help_)
+#define COUNT(name_, member_, min_, max_, fallback_, unit_, help_)                                 \
+    FLAG(name_, FLAG_COUNT, member_, .min = min_, .max = max_, .fallback = fallback_,              \
+         .unit = unit_, .help = help_)
+#define DURATION(name_, member_, min_, max_, fallback_, help_)                                     \
+    FLAG(name_, FLAG_DURATION, member_, .min = min_, .max = max_, .fallback = fallback_,           \
+         .unit = "DURATION", .help = help_)
+#define CHOICE(name_, member_, fallback_, choices_, help_)                                         \
+    FLAG(name_, FLAG_CHOICE, member_, .fallback = fallback_, .choices = choices_, .help = help_)
+
 const struct option_flag flag_table[] = {
     {.name = "web.listen-address",
      .type = FLAG_LISTEN,
@@ -29,308 +49,145 @@ const struct option_flag flag_table[] = {
      .fallback = "/metrics",
      .unit = "PATH",
      .help = "Path of the metrics endpoint."},
-    {.name = "web.max-requests",
-     .type = FLAG_COUNT,
-     .offset = MEMBER(max_requests),
-     .min = 0,
-     .max = 100000,
-     .fallback = "40",
-     .unit = "REQUESTS",
-     .help = "Maximum number of scrapes served at the same time; others get status 503. 0 means no "
-             "limit."},
-    {.name = "web.api",
-     .type = FLAG_BOOL,
-     .offset = MEMBER(api),
-     .help = "Serve the documents below /api/v1/ that name containers and processes to everybody "
-             "who reaches the port. Without it, only to clients on this machine, and to those with "
-             "a password or "
-             "a verified certificate. /api/v1/status is "
-             "for everybody."},
-    {.name = "web.disable-exporter-metrics",
-     .type = FLAG_BOOL,
-     .offset = MEMBER(disable_exporter_metrics),
-     .help = "Leave out process_* and the count of HTTP requests. The metrics that show whether "
-             "the others can be trusted (collectors, source, ticks) stay."},
-    {.name = "web.systemd-socket",
-     .type = FLAG_BOOL,
-     .offset = MEMBER(systemd_socket),
-     .help = "Serve on the sockets that systemd passes, instead of --web.listen-address."},
-    {.name = "web.openmetrics-created",
-     .type = FLAG_BOOL,
-     .offset = MEMBER(openmetrics_created),
-     .help = "Add _created samples to the OpenMetrics format."},
-    {.name = "web.config.file",
-     .type = FLAG_TEXT,
-     .offset = MEMBER(web_config_file),
-     .unit = "FILE",
-     .help = "TLS, client certificates, passwords, headers and a rate limit: the YAML of "
-             "Prometheus' exporter-toolkit."},
+    COUNT("web.max-requests", max_requests, 0, 100000, "40", "REQUESTS",
+          "Maximum number of scrapes served at the same time; others get status 503. 0 means no "
+          "limit."),
+    SWITCH("web.api", api,
+           "Serve the documents below /api/v1/ that name containers and processes to everybody who "
+           "reaches the port. Without it, only to clients on this machine, and to those with a "
+           "password or a verified certificate. /api/v1/status is for everybody."),
+    SWITCH("web.disable-exporter-metrics", disable_exporter_metrics,
+           "Leave out process_* and the count of HTTP requests. The metrics that show whether the "
+           "others can be trusted (collectors, source, ticks) stay."),
+    SWITCH("web.systemd-socket", systemd_socket,
+           "Serve on the sockets that systemd passes, instead of --web.listen-address."),
+    SWITCH("web.openmetrics-created", openmetrics_created,
+           "Add _created samples to the OpenMetrics format."),
+    TEXT("web.config.file", web_config_file, "FILE",
+         "TLS, client certificates, passwords, headers and a rate limit: the YAML of Prometheus' "
+         "exporter-toolkit."),
 
-    {.name = FLAG_OF_ALL_COLLECTORS,
-     .type = FLAG_BOOL,
-     .offset = MEMBER(disable_defaults),
-     .help = "Run only the collectors that a --collector.NAME flag switches on."},
+    SWITCH(FLAG_OF_ALL_COLLECTORS, disable_defaults,
+           "Run only the collectors that a --collector.NAME flag switches on."),
 
-    {.name = "path.procfs",
-     .type = FLAG_TEXT,
-     .offset = MEMBER(procfs),
-     .unit = "DIRECTORY",
-     .help = "Where the host's procfs is mounted, if not in the usual place."},
-    {.name = "path.sysfs",
-     .type = FLAG_TEXT,
-     .offset = MEMBER(sysfs),
-     .unit = "DIRECTORY",
-     .help = "Where the host's sysfs is mounted, if not in the usual place."},
-    {.name = "path.cgroupfs",
-     .type = FLAG_TEXT,
-     .offset = MEMBER(cgroupfs),
-     .unit = "DIRECTORY",
-     .help = "Where the host's cgroups are mounted. Detected automatically if not given."},
-    {.name = "path.rootfs",
-     .type = FLAG_TEXT,
-     .offset = MEMBER(rootfs),
-     .unit = "DIRECTORY",
-     .help = "Where the host's root file system is mounted. The state and logs of container "
-             "runtimes are read below it."},
-    {.name = "path.resctrl",
-     .type = FLAG_TEXT,
-     .offset = MEMBER(resctrl),
-     .unit = "DIRECTORY",
-     .help = "Where the host's resctrl is mounted, if not at fs/resctrl of sysfs. The monitoring "
-             "groups that others made there are read; nothing is made or changed."},
+    TEXT("path.procfs", procfs, "DIRECTORY",
+         "Where the host's procfs is mounted, if not in the usual place."),
+    TEXT("path.sysfs", sysfs, "DIRECTORY",
+         "Where the host's sysfs is mounted, if not in the usual place."),
+    TEXT("path.cgroupfs", cgroupfs, "DIRECTORY",
+         "Where the host's cgroups are mounted. Detected automatically if not given."),
+    TEXT("path.rootfs", rootfs, "DIRECTORY",
+         "Where the host's root file system is mounted. The state and logs of container runtimes "
+         "are read below it."),
+    TEXT("path.resctrl", resctrl, "DIRECTORY",
+         "Where the host's resctrl is mounted, if not at fs/resctrl of sysfs. The monitoring "
+         "groups that others made there are read; nothing is made or changed."),
 
-    {.name = "sampling.interval",
-     .type = FLAG_DURATION,
-     .offset = MEMBER(interval_ns),
-     .min = 100 * MS,
-     .max = HOUR,
-     .fallback = "1s",
-     .unit = "DURATION",
-     .help = "Time between two ticks. Each tick reads the counters."},
+    DURATION("sampling.interval", interval_ns, 100 * MS, HOUR, "1s",
+             "Time between two ticks. Each tick reads the counters."),
 
-    {.name = "containers.include",
-     .type = FLAG_REGEX,
-     .offset = MEMBER(include),
-     .unit = "REGEX",
-     .help = "Monitor only containers whose full namespace/pod/container name matches."},
-    {.name = "containers.exclude",
-     .type = FLAG_REGEX,
-     .offset = MEMBER(exclude),
-     .unit = "REGEX",
-     .help = "Do not monitor containers whose full namespace/pod/container name matches. While a "
-             "container is not monitored, no time counts as calm, unless the memory controllers' "
-             "traffic is counted: baselines then rest on what is usual, and slowdown has no "
-             "estimate."},
-    {.name = "containers.max",
-     .type = FLAG_COUNT,
-     .offset = MEMBER(containers_max),
-     .min = 1,
-     .max = 100000,
-     .fallback = "4096",
-     .unit = "CONTAINERS",
-     .help = "Maximum number of live containers monitored; others wait. Fewer where the limit of "
-             "file descriptors or of memory holds fewer: the log says so."},
-    {.name = "containers.linger",
-     .type = FLAG_DURATION,
-     .offset = MEMBER(linger_ns),
-     .min = 0,
-     .max = 24 * HOUR,
-     .fallback = "2m",
-     .unit = "DURATION",
-     .help = "How long the counters of an ended container are still served, so that a scrape gets "
-             "its last counts."},
-    {.name = "containers.linger-max",
-     .type = FLAG_COUNT,
-     .offset = MEMBER(linger_max),
-     .min = 0,
-     .max = 1000000,
-     .fallback = "2048",
-     .unit = "CONTAINERS",
-     .help = "Maximum number of ended containers whose counters are still served; the oldest are "
-             "dropped first."},
-    {.name = "containers.all-cgroups",
-     .type = FLAG_BOOL,
-     .offset = MEMBER(all_cgroups),
-     .help = "Count every cgroup that has processes of its own, not only containers. The counts of "
-             "a parent include its descendants."},
-    {.name = "containers.nested",
-     .type = FLAG_BOOL,
-     .offset = MEMBER(nested),
-     .help = "Count containers inside containers (docker in docker, nodes in containers) also by "
-             "themselves, at most 16 in each. Who runs a container may make such cgroups in it, "
-             "under any name; their names are those of their cgroups."},
-    {.name = "containers.names",
-     .type = FLAG_CHOICE,
-     .offset = MEMBER(names),
-     .fallback = "auto",
-     .choices = names_words,
-     .help = "Where container names come from. runtime: the state files of the container runtimes; "
-             "logs: the kubelet's log links; auto: runtime, otherwise logs; none: ids instead of "
-             "names."},
+    REGEX("containers.include", include,
+          "Monitor only containers whose full namespace/pod/container name matches."),
+    REGEX(
+        "containers.exclude", exclude,
+        "Do not monitor containers whose full namespace/pod/container name matches. While a "
+        "container is not monitored, no time counts as calm, unless the memory controllers' "
+        "traffic is counted: baselines then rest on what is usual, and slowdown has no estimate."),
+    COUNT("containers.max", containers_max, 1, 100000, "4096", "CONTAINERS",
+          "Maximum number of live containers monitored; others wait. Fewer where the limit of file "
+          "descriptors or of memory holds fewer: the log says so."),
+    DURATION("containers.linger", linger_ns, 0, 24 * HOUR, "2m",
+             "How long the counters of an ended container are still served, so that a scrape gets "
+             "its last counts."),
+    COUNT("containers.linger-max", linger_max, 0, 1000000, "2048", "CONTAINERS",
+          "Maximum number of ended containers whose counters are still served; the oldest are "
+          "dropped first."),
+    SWITCH("containers.all-cgroups", all_cgroups,
+           "Count every cgroup that has processes of its own, not only containers. The counts of a "
+           "parent include its descendants."),
+    SWITCH("containers.nested", nested,
+           "Count containers inside containers (docker in docker, nodes in containers) also by "
+           "themselves, at most 16 in each. Who runs a container may make such cgroups in it, "
+           "under any name; their names are those of their cgroups."),
+    CHOICE("containers.names", names, "auto", names_words,
+           "Where container names come from. runtime: the state files of the container runtimes; "
+           "logs: the kubelet's log links; auto: runtime, otherwise logs; none: ids instead of "
+           "names."),
 
-    {.name = "thresholds.file",
-     .type = FLAG_TEXT,
-     .offset = MEMBER(thresholds_file),
-     .unit = "FILE",
-     .help = "Latency thresholds by namespace, pod and container (JSON). SIGHUP reloads the file."},
-    {.name = "state.file",
-     .type = FLAG_TEXT,
-     .offset = MEMBER(state_file),
-     .unit = "FILE",
-     .help = "Keep in this file what is learned about the containers and the machine, so that "
-             "baselines, thresholds and the calibration survive a restart of the exporter (not of "
-             "the machine). Its directory must be writable."},
-    {.name = "events.file",
-     .type = FLAG_TEXT,
-     .offset = MEMBER(events_file),
-     .unit = "FILE",
-     .help = "Machine facts and events that replace the built-in ones (JSON)."},
+    TEXT("thresholds.file", thresholds_file, "FILE",
+         "Latency thresholds by namespace, pod and container (JSON). SIGHUP reloads the file."),
+    TEXT("state.file", state_file, "FILE",
+         "Keep in this file what is learned about the containers and the machine, so that "
+         "baselines, thresholds and the calibration survive a restart of the exporter (not of the "
+         "machine). Its directory must be writable."),
+    TEXT("events.file", events_file, "FILE",
+         "Machine facts and events that replace the built-in ones (JSON)."),
 
-    {.name = "source",
-     .type = FLAG_CHOICE,
-     .offset = MEMBER(source),
-     .fallback = "auto",
-     .choices = source_words,
-     .help = "Where counts come from: this machine's kernel, by its cgroup events (perf) or by a "
-             "program in it (bpf: fewer descriptors; where it cannot run, perf takes over and the "
-             "log says why), or a recording (replay). auto means replay if --source.replay.file "
-             "is given; otherwise bpf where cgroup events would be too many (twice the containers "
-             "that run at the start, at least 110, on all CPUs), else perf."},
-    {.name = "source.replay.file",
-     .type = FLAG_TEXT,
-     .offset = MEMBER(replay_file),
-     .unit = "FILE",
-     .help = "Recording to replay."},
+    CHOICE("source", source, "auto", source_words,
+           "Where counts come from: this machine's kernel, by its cgroup events (perf) or by a "
+           "program in it (bpf: fewer descriptors; where it cannot run, perf takes over and the "
+           "log says why), or a recording (replay). auto means replay if --source.replay.file is "
+           "given; otherwise bpf where cgroup events would be too many (twice the containers that "
+           "run at the start, at least 110, on all CPUs), else perf."),
+    TEXT("source.replay.file", replay_file, "FILE", "Recording to replay."),
     {.name = "source.replay.speed",
      .type = FLAG_EITHER,
      .offset = MEMBER(replay_max_speed),
      .fallback = "1",
      .choices = speed_words,
      .help = "Replay at the speed of the recording, or as fast as possible."},
-    {.name = "source.replay.skip",
-     .type = FLAG_DURATION,
-     .offset = MEMBER(replay_skip_ns),
-     .min = 0,
-     .max = 24 * HOUR,
-     .fallback = "0s",
-     .unit = "DURATION",
-     .help = "Replay this much of the recording's beginning as fast as possible. Nothing in it is "
-             "left out: what can be learned from it is known at once."},
-    {.name = "source.record.file",
-     .type = FLAG_TEXT,
-     .offset = MEMBER(record_file),
-     .unit = "FILE",
-     .help = "Write everything that is read to this file, for a later replay. It must not be a "
-             "link, nor another user's. Compressed where its name ends with .gz."},
-    {.name = "source.record.max-bytes",
-     .type = FLAG_COUNT,
-     .offset = MEMBER(record_max_bytes),
-     .min = 0,
-     .max = 1e15,
-     .fallback = "0",
-     .unit = "BYTES",
-     .help = "Stop the recording before the file gets longer. 0 means no limit."},
+    DURATION("source.replay.skip", replay_skip_ns, 0, 24 * HOUR, "0s",
+             "Replay this much of the recording's beginning as fast as possible. Nothing in it is "
+             "left out: what can be learned from it is known at once."),
+    TEXT("source.record.file", record_file, "FILE",
+         "Write everything that is read to this file, for a later replay. It must not be a link, "
+         "nor another user's. Compressed where its name ends with .gz."),
+    COUNT("source.record.max-bytes", record_max_bytes, 0, 1e15, "0", "BYTES",
+          "Stop the recording before the file gets longer. 0 means no limit."),
 
-    {.name = "blackbox.directory",
-     .type = FLAG_TEXT,
-     .offset = MEMBER(blackbox_directory),
-     .unit = "DIRECTORY",
-     .help = "Hold the last fifteen minutes of what was read in memory (64 MiB at most), and write "
-             "them to a recording in this directory when something begins: a container waits for "
-             "memory or loses time, somebody is named or nobody can be; at SIGUSR2, too, and where "
-             "POST /api/v1/blackbox asks for it. The file goes on until five minutes after the "
-             "end."},
-    {.name = "blackbox.max-files",
-     .type = FLAG_COUNT,
-     .offset = MEMBER(blackbox_max_files),
-     .min = 1,
-     .max = 64,
-     .fallback = "20",
-     .unit = "FILES",
-     .help = "How many files there may be in --blackbox.directory; the oldest go."},
-    {.name = "blackbox.max-bytes",
-     .type = FLAG_COUNT,
-     .offset = MEMBER(blackbox_max_bytes),
-     .min = 1048576,
-     .max = 1e15,
-     .fallback = "268435456",
-     .unit = "BYTES",
-     .help = "How large all files in --blackbox.directory may be together; the oldest go."},
+    TEXT("blackbox.directory", blackbox_directory, "DIRECTORY",
+         "Hold the last fifteen minutes of what was read in memory (64 MiB at most), and write "
+         "them to a recording in this directory when something begins: a container waits for "
+         "memory or loses time, somebody is named or nobody can be; at SIGUSR2, too, and where "
+         "POST /api/v1/blackbox asks for it. The file goes on until five minutes after the end."),
+    COUNT("blackbox.max-files", blackbox_max_files, 1, 64, "20", "FILES",
+          "How many files there may be in --blackbox.directory; the oldest go."),
+    COUNT("blackbox.max-bytes", blackbox_max_bytes, 1048576, 1e15, "268435456", "BYTES",
+          "How large all files in --blackbox.directory may be together; the oldest go."),
 
-    {.name = "open",
-     .type = FLAG_TEXT,
-     .offset = MEMBER(open_file),
-     .unit = "FILE",
-     .help = "Look at a recording, of the black box or another one: replay it at once, and serve "
-             "the page of the node with a slider over its time, and the documents below /api/v1/ "
-             "with ?at=SECONDS; on 127.0.0.1 unless --web.listen-address says otherwise."},
-    {.name = "report",
-     .type = FLAG_TEXT,
-     .offset = MEMBER(report),
-     .unit = "FORMAT",
-     .help =
+    TEXT("open", open_file, "FILE",
+         "Look at a recording, of the black box or another one: replay it at once, and serve the "
+         "page of the node with a slider over its time, and the documents below /api/v1/ with "
+         "?at=SECONDS; on 127.0.0.1 unless --web.listen-address says otherwise."),
+    TEXT("report", report, "FORMAT",
          "With --open: instead of serving, print one page that needs nothing else, for a ticket: "
-         "the node as it was at the first mark, with the minutes before. The format is html."},
-    {.name = "anonymise",
-     .type = FLAG_BOOL,
-     .offset = MEMBER(anonymise),
-     .help = "With --open: show numbers in the place of the names of namespaces, pods, containers, "
-             "images and ids; the same ones whenever the recording is opened."},
-    {.name = "once",
-     .type = FLAG_BOOL,
-     .offset = MEMBER(once),
-     .help = "Print the metrics after two ticks (replay: after the last tick) and exit, without "
-             "opening a socket."},
-    {.name = "doctor",
-     .type = FLAG_BOOL,
-     .offset = MEMBER(doctor),
-     .help = "Say in ten lines what this machine can tell and what not, why, and what would change "
-             "it; then exit, with 3 while something would, otherwise 0. Opens no socket."},
-    {.name = "json",
-     .type = FLAG_BOOL,
-     .offset = MEMBER(json),
-     .help = "With --doctor: as a JSON document."},
-    {.name = "table",
-     .type = FLAG_BOOL,
-     .offset = MEMBER(table),
-     .help = "With --once: instead of the metrics, print what each container waits for and what to "
-             "do, after ten seconds (replay: after the last tick)."},
-    {.name = "process.user",
-     .type = FLAG_COUNT,
-     .offset = MEMBER(user),
-     .min = 0,
-     .max = 4294967294,
-     .fallback = "0",
-     .unit = "UID",
-     .help = "Become this user after the start, and keep what counting needs (CAP_PERFMON); takes "
-             "CAP_SETUID. The group stays: the kubelet's folder of logs is for root's. What only "
-             "root can read is then out of reach: the runtimes' state (--containers.names) and "
-             "other processes (samples). 0 means as started."},
-    {.name = "log.level",
-     .type = FLAG_CHOICE,
-     .offset = MEMBER(log_level),
-     .fallback = "info",
-     .choices = level_words,
-     .help = "Minimum severity of the lines logged to standard error."},
-    {.name = "log.format",
-     .type = FLAG_CHOICE,
-     .offset = MEMBER(log_format),
-     .fallback = "logfmt",
-     .choices = format_words,
-     .help = "Format of the log lines."},
-    {.name = "healthcheck",
-     .type = FLAG_ACTION,
-     .offset = MEMBER(healthcheck),
-     .help = "Ask the exporter that runs at --web.listen-address for /-/healthy, and exit: with 0 "
-             "if it is well. With --web.config.file, only whether it accepts a connection."},
-    {.name = "version",
-     .type = FLAG_ACTION,
-     .offset = MEMBER(version),
-     .help = "Print the version and exit."},
-    {.name = "help",
-     .type = FLAG_ACTION,
-     .offset = MEMBER(help),
-     .help = "Print this text and exit."},
+         "the node as it was at the first mark, with the minutes before. The format is html."),
+    SWITCH("anonymise", anonymise,
+           "With --open: show numbers in the place of the names of namespaces, pods, containers, "
+           "images and ids; the same ones whenever the recording is opened."),
+    SWITCH("once", once,
+           "Print the metrics after two ticks (replay: after the last tick) and exit, without "
+           "opening a socket."),
+    SWITCH("doctor", doctor,
+           "Say in ten lines what this machine can tell and what not, why, and what would change "
+           "it; then exit, with 3 while something would, otherwise 0. Opens no socket."),
+    SWITCH("json", json, "With --doctor: as a JSON document."),
+    SWITCH("table", table,
+           "With --once: instead of the metrics, print what each container waits for and what to "
+           "do, after ten seconds (replay: after the last tick)."),
+    COUNT("process.user", user, 0, 4294967294, "0", "UID",
+          "Become this user after the start, and keep what counting needs (CAP_PERFMON); takes "
+          "CAP_SETUID. The group stays: the kubelet's folder of logs is for root's. What only root "
+          "can read is then out of reach: the runtimes' state (--containers.names) and other "
+          "processes (samples). 0 means as started."),
+    CHOICE("log.level", log_level, "info", level_words,
+           "Minimum severity of the lines logged to standard error."),
+    CHOICE("log.format", log_format, "logfmt", format_words, "Format of the log lines."),
+    ACTION("healthcheck", healthcheck,
+           "Ask the exporter that runs at --web.listen-address for /-/healthy, and exit: with 0 if "
+           "it is well. With --web.config.file, only whether it accepts a connection."),
+    ACTION("version", version, "Print the version and exit."),
+    ACTION("help", help, "Print this text and exit."),
 };
 
 const size_t flag_count = sizeof flag_table / sizeof *flag_table;

@@ -1,4 +1,4 @@
-#include "exporter/options/text.h"
+#include "exporter/options/table.h"
 
 #include <ctype.h>
 #include <stdio.h>

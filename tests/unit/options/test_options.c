@@ -2,7 +2,6 @@
 #include "exporter/base/clock.h"
 #include "exporter/options/options.h"
 #include "exporter/options/table.h"
-#include "exporter/options/text.h"
 #include "tests/support/flag_member.h"
 #include "tests/unit/support/unit.h"
 
