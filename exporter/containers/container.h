@@ -69,7 +69,15 @@ enum cgroup_refusal {
 };
 
 /* As in the label reason. */
-const char *cgroup_refusal_name(enum cgroup_refusal why);
+static inline const char *cgroup_refusal_name(enum cgroup_refusal why)
+{
+    static const char *const names[CGROUP_REFUSALS] = {
+        [REFUSED_DIRECTORY] = "directories",
+        [REFUSED_PLACE] = "places",
+        [REFUSED_WATCH] = "watches",
+    };
+    return names[why];
+}
 
 /*
  * What happened since the last diff, each list in order of happening. Consumers handle the lists
