@@ -1,9 +1,8 @@
 /*
  * From a cgroup id to the container it belongs to, descendants included.
  *
- * The loop's thread writes, any thread reads without locks: for samplers, which attribute a sample
- * in their own thread. Readers see the newest or second newest state of each id, never a mixture of
- * two.
+ * The loop's thread writes, any thread reads: for samplers, which attribute a sample in their own
+ * thread. Each waits for the other for a search or a change at most.
  */
 #ifndef IE_CONTAINERS_CGROUP_MAP_H
 #define IE_CONTAINERS_CGROUP_MAP_H
@@ -25,7 +24,7 @@ void cgroup_map_remove(struct cgroup_map *map, uint64_t cgroup_id);
 /* Ids in it, for tests. Loop thread. */
 size_t cgroup_map_size(const struct cgroup_map *map);
 
-/* Any thread, wait-free for the writer. False when the id belongs to no container; then *slot and
+/* Any thread. False when the id belongs to no container; then *slot and
  * *gen are untouched. */
 bool cgroup_map_find(struct cgroup_map *map, uint64_t cgroup_id, uint32_t *slot, uint32_t *gen);
 
