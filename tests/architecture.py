@@ -17,7 +17,7 @@ what those reach. Beyond them, the rules of the house that a program can check:
   writes      only who has a file of its own opens one for writing, makes, renames or removes one:
               the governor's exporter/governor/act/journal/fswrite.c, the recorder, the state; only the probe
               sets an affinity, its own
-  folders     no folder of more than 25 source files; the older ones that have more only shrink
+  folders     no folder of more than 25 source files
   state       no mutable file-scope state outside main.c
   exits       nothing but main.c ends the process
 
@@ -53,14 +53,8 @@ STATE_ALLOWED = {
     ("event", "encode.c", "pfm_status"),
 }
 
-# How many .c and .h files a folder may have; those that had more may only shrink:
-# who takes files out lowers the number.
+# How many .c and .h files a folder may have.
 FILES = 25
-FILES_ALLOWED = {
-    "exporter/base": 37,
-    "exporter/daemon": 31,
-    "exporter/source/accesses": 33,
-}
 
 # The governor's writer: where orders come in, what belongs to the start alone, and lines of code that
 # all the rest may have. It may only shrink.
@@ -153,9 +147,8 @@ class Checker:
     def check_folders(self):
         count = collections.Counter(str(path.parent) for path in self.files())
         for folder, files in count.items():
-            allowed = FILES_ALLOWED.get(folder, FILES)
-            if files > allowed:
-                self.problem("folders", folder, f"{files} source files, not more than {allowed}")
+            if files > FILES:
+                self.problem("folders", folder, f"{files} source files, not more than {FILES}")
 
     def check_sources(self):
         self.check_folders()
