@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4): 2^64 divided by the golden
  * ratio. The high bits are the mixed ones: a table takes its index from those. */
@@ -25,6 +26,13 @@ static inline uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
     for (size_t i = 0; i < n; i++)
         hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
     return hash;
+}
+
+/* Of a text, and a number beside it; mixed, as hash_table.h wants it. */
+static inline uint64_t hash_text(const char *text, uint32_t more)
+{
+    uint64_t hash = hash_bytes(hash_bytes(HASH_START, text, strlen(text)), &more, sizeof more);
+    return hash ^ hash >> 32;
 }
 
 /*

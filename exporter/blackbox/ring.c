@@ -44,16 +44,9 @@ int ring_new(const struct ring_limits *limits, struct ring **out)
 
 /* ---- what is known ---- */
 
-static uint64_t hash_of(const char *key, unsigned more)
-{
-    uint64_t hash = hash_bytes(HASH_START, key, strlen(key));
-    hash = hash_bytes(hash, &more, sizeof more);
-    return hash ^ hash >> 32;
-}
-
 static uint64_t hash_of_row(const char *key, enum group group, int cpu)
 {
-    return hash_of(key, ((unsigned)cpu + 2) * GROUP_COUNT + group);
+    return hash_text(key, ((unsigned)cpu + 2) * GROUP_COUNT + group);
 }
 
 static size_t row_bytes(enum group group)
@@ -99,7 +92,7 @@ static struct kept *find_kept(const struct ring *ring, const char *key)
     struct kept *kept;
     size_t at = 0;
     do
-        kept = hash_table_next(&ring->containers, hash_of(key, 0), &at);
+        kept = hash_table_next(&ring->containers, hash_text(key, 0), &at);
     while (kept && strcmp(kept->key, key) != 0);
     return kept;
 }
@@ -111,7 +104,7 @@ static void keep_container(struct ring *ring, const struct recording_line *line)
     if (!kept && hash_table_reserve(&ring->containers, ring->containers.n + 1) == 0 &&
         (kept = calloc(1, sizeof *kept))) {
         strncpy(kept->key, key, sizeof kept->key - 1);
-        hash_table_insert(&ring->containers, hash_of(key, 0), kept);
+        hash_table_insert(&ring->containers, hash_text(key, 0), kept);
         ring->known_bytes += sizeof *kept;
     }
     if (!kept)
@@ -159,7 +152,7 @@ static void settle_gone(struct ring *ring)
         struct kept *kept = find_kept(ring, ring->gone[i]);
         if (!kept)
             continue;
-        hash_table_remove(&ring->containers, hash_of(kept->key, 0), kept);
+        hash_table_remove(&ring->containers, hash_text(kept->key, 0), kept);
         forget_kept(ring, kept);
     }
 }

@@ -121,18 +121,12 @@ char *feed_learned_key(void *feed, const char *key)
                     : learned_of_container(feed, key);
 }
 
-static uint64_t hash_key(const char *key)
-{
-    uint64_t hash = hash_bytes(HASH_START, key, strlen(key));
-    return hash ^ hash >> 32;
-}
-
 static struct known *find_known(const struct feed *feed, const char *key)
 {
     struct known *known;
     size_t at = 0;
     do
-        known = hash_table_next(&feed->known, hash_key(key), &at);
+        known = hash_table_next(&feed->known, hash_text(key, 0), &at);
     while (known && strcmp(known->key, key) != 0);
     return known;
 }
@@ -146,7 +140,7 @@ static int remember_key(struct feed *feed, const char *key, uint64_t handle)
         return -ENOMEM;
     known->handle = handle;
     strcpy(known->key, key);
-    hash_table_insert(&feed->known, hash_key(key), known);
+    hash_table_insert(&feed->known, hash_text(key, 0), known);
     return 0;
 }
 
@@ -158,7 +152,7 @@ static int apply(struct feed *feed, const struct replay_container_event *event,
     if (event->gone) {
         if (known) {
             container_table_end(table, known->handle, now_ns);
-            hash_table_remove(&feed->known, hash_key(c->key), known);
+            hash_table_remove(&feed->known, hash_text(c->key, 0), known);
         }
         free(known);
         return 0;
@@ -289,19 +283,12 @@ void pseudonyms_free(struct pseudonyms *pseudonyms)
     free(pseudonyms);
 }
 
-static uint64_t hash_of(const char *kind, const char *name)
-{
-    uint64_t hash = hash_bytes(HASH_START, kind, strlen(kind));
-    hash = hash_bytes(hash, name, strlen(name));
-    return hash ^ hash >> 32;
-}
-
 static struct renamed *find(const struct pseudonyms *pseudonyms, const char *kind, const char *name)
 {
     struct renamed *renamed;
     size_t at = 0;
     do
-        renamed = hash_table_next(&pseudonyms->names, hash_of(kind, name), &at);
+        renamed = hash_table_next(&pseudonyms->names, hash_text(name, 0), &at);
     while (renamed && (strcmp(renamed->kind, kind) != 0 || strcmp(renamed->name, name) != 0));
     return renamed;
 }
@@ -317,7 +304,7 @@ static struct renamed *take(struct pseudonyms *pseudonyms, const char *kind, con
         return NULL;
     renamed->kind = kind;
     strcpy(renamed->name, name);
-    hash_table_insert(&pseudonyms->names, hash_of(kind, name), renamed);
+    hash_table_insert(&pseudonyms->names, hash_text(name, 0), renamed);
     pseudonyms->numbers++;
     return renamed;
 }

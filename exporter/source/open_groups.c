@@ -30,9 +30,7 @@ struct open_group {
 
 static uint64_t hash_of(const char *key, enum scope_kind kind, enum group group)
 {
-    uint32_t tag = (uint32_t)kind * GROUP_COUNT + (uint32_t)group;
-    uint64_t hash = hash_bytes(hash_bytes(HASH_START, key, strlen(key)), &tag, sizeof tag);
-    return hash ^ hash >> 32;
+    return hash_text(key, (uint32_t)kind * GROUP_COUNT + (uint32_t)group);
 }
 
 void open_groups_init(struct open_groups *groups)

@@ -27,15 +27,9 @@ void replay_keys_release(struct replay_keys *keys)
     keys->machine = NULL;
 }
 
-static uint64_t hash_of(const char *key)
-{
-    uint64_t hash = hash_bytes(HASH_START, key, strlen(key));
-    return hash ^ hash >> 32;
-}
-
 struct replay_key *replay_keys_find(const struct replay_keys *keys, const char *key)
 {
-    uint64_t hash = hash_of(key);
+    uint64_t hash = hash_text(key, 0);
     struct replay_key *found;
     size_t at = 0;
     do
@@ -67,7 +61,7 @@ int replay_keys_add(struct replay_keys *keys, const char *key, enum scope_kind k
     struct replay_key *made = err ? NULL : key_new(key, kind);
     if (!made)
         return -ENOMEM;
-    hash_table_insert(&keys->map, hash_of(made->key), made);
+    hash_table_insert(&keys->map, hash_text(made->key, 0), made);
     return 0;
 }
 
@@ -83,7 +77,7 @@ void replay_keys_settle(struct replay_keys *keys)
     while (keys->gone) {
         struct replay_key *key = keys->gone;
         keys->gone = key->next_gone;
-        hash_table_remove(&keys->map, hash_of(key->key), key);
+        hash_table_remove(&keys->map, hash_text(key->key, 0), key);
         key_free(key);
     }
 }
