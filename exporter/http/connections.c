@@ -45,7 +45,7 @@ struct peer peer_of(const struct sockaddr *address, socklen_t len)
     return (struct peer){.kind = PEER_UNKNOWN};
 }
 
-struct peer peer_of_socket(int fd)
+static struct peer peer_of_socket(int fd)
 {
     struct sockaddr_storage address = {0};
     socklen_t len = sizeof address;

@@ -30,7 +30,6 @@ struct peer {
 /* An IPv4 address within IPv6 is that IPv4 address. An address shorter than its family is unknown.
  */
 struct peer peer_of(const struct sockaddr *address, socklen_t len);
-struct peer peer_of_socket(int fd);
 /* Of a unix socket: a program of user 0's or of this one's, by the kernel's word. */
 bool peer_is_our_user(int fd);
 bool peer_same(struct peer a, struct peer b);

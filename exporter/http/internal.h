@@ -30,12 +30,8 @@ struct request_counts {
     size_t n;
 };
 
-int request_counts_init(struct request_counts *counts);
-void request_counts_release(struct request_counts *counts);
 void request_counts_add(struct request_counts *counts, const char *handler, const char *format,
                         int code);
-/* Copies into out, which has room for COUNTERS_CAP; returns how many. */
-size_t request_counts_read(struct request_counts *counts, struct request_count *out);
 
 /* Bounds what the kernel holds for each connection that is accepted from now on. */
 void listen_bound(int fd, unsigned timeout_seconds);

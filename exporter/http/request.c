@@ -5,16 +5,6 @@
 #include "exporter/http/internal.h"
 #include "exporter/http/web_config/web.h"
 
-int request_counts_init(struct request_counts *counts)
-{
-    return -pthread_mutex_init(&counts->lock, NULL);
-}
-
-void request_counts_release(struct request_counts *counts)
-{
-    pthread_mutex_destroy(&counts->lock);
-}
-
 /* The words are constants of routes and handlers, so there are few combinations; if a
  * handler makes up more, they are not counted. */
 void request_counts_add(struct request_counts *counts, const char *handler, const char *format,
@@ -31,15 +21,6 @@ void request_counts_add(struct request_counts *counts, const char *handler, cons
     if (i < counts->n)
         counts->items[i].count++;
     pthread_mutex_unlock(&counts->lock);
-}
-
-size_t request_counts_read(struct request_counts *counts, struct request_count *out)
-{
-    pthread_mutex_lock(&counts->lock);
-    size_t n = counts->n;
-    memcpy(out, counts->items, n * sizeof *out);
-    pthread_mutex_unlock(&counts->lock);
-    return n;
 }
 
 /* There are fewer collectors to name. The library has memory for some hundred. */

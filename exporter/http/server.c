@@ -140,7 +140,7 @@ static int share_limits(struct http_server *server, const struct http_config *co
 static struct http_server *new_server(const struct http_config *config, size_t n)
 {
     struct http_server *server = calloc(1, sizeof *server + n * sizeof *server->listeners);
-    if (!server || request_counts_init(&server->counts)) {
+    if (!server || pthread_mutex_init(&server->counts.lock, NULL)) {
         free(server);
         return NULL;
     }
@@ -210,7 +210,7 @@ void http_server_stop(struct http_server *server)
         connections_release(&listener->connections);
     }
     web_free(server->web);
-    request_counts_release(&server->counts);
+    pthread_mutex_destroy(&server->counts.lock);
     free(server);
 }
 
@@ -225,7 +225,11 @@ void http_server_requests(const struct http_server *server,
                           void *context)
 {
     struct request_count items[COUNTERS_CAP];
-    size_t n = request_counts_read((struct request_counts *)(uintptr_t)&server->counts, items);
+    struct request_counts *counts = (struct request_counts *)(uintptr_t)&server->counts;
+    pthread_mutex_lock(&counts->lock);
+    size_t n = counts->n;
+    memcpy(items, counts->items, n * sizeof *items);
+    pthread_mutex_unlock(&counts->lock);
     for (size_t i = 0; i < n; i++)
         each(context, items[i].handler, items[i].format, items[i].code, items[i].count);
 }

@@ -6,8 +6,8 @@
 #include "exporter/pages/internal.h"
 
 /* Takes over bytes from malloc (NULL: out of memory). */
-void pages_answer(struct http_response *response, int status, const char *type, const char *format,
-                  char *bytes, size_t len)
+static void answer(struct http_response *response, int status, const char *type, const char *format,
+                   char *bytes, size_t len)
 {
     if (!bytes) {
         *response = (struct http_response){.status = 500,
@@ -34,7 +34,7 @@ bool pages_may_read(const struct pages *pages, const struct http_request *reques
 
 void pages_answer_text(struct http_response *response, int status, const char *text)
 {
-    pages_answer(response, status, "text/plain; charset=utf-8", "text", strdup(text), strlen(text));
+    answer(response, status, "text/plain; charset=utf-8", "text", strdup(text), strlen(text));
 }
 
 void pages_answer_textbuf(struct http_response *response, const char *type, const char *format,
@@ -42,10 +42,10 @@ void pages_answer_textbuf(struct http_response *response, const char *type, cons
 {
     if (textbuf_finish(text) != 0) {
         textbuf_release(text);
-        pages_answer(response, 500, NULL, NULL, NULL, 0);
+        answer(response, 500, NULL, NULL, NULL, 0);
         return;
     }
-    pages_answer(response, 200, type, format, text->data, text->len);
+    answer(response, 200, type, format, text->data, text->len);
 }
 
 static void release_page(void *context)

@@ -54,9 +54,6 @@ void pages_refuse(struct http_response *response);
 /* Whether this client may read what the documents tell of tenants: the one place that decides. */
 bool pages_may_read(const struct pages *pages, const struct http_request *request);
 
-/* Takes over bytes from malloc (NULL: out of memory). */
-void pages_answer(struct http_response *response, int status, const char *type, const char *format,
-                  char *bytes, size_t len);
 /* Copies the text. */
 void pages_answer_text(struct http_response *response, int status, const char *text);
 /* Takes over a finished text, and one that failed; always releases it. */

@@ -55,7 +55,7 @@ bool web_san_matches(gnutls_x509_subject_alt_name_t type, const unsigned char *b
     }
 }
 
-bool web_san_allowed(gnutls_x509_crt_t certificate, const struct web_strings *allowed)
+static bool san_allowed(gnutls_x509_crt_t certificate, const struct web_strings *allowed)
 {
     unsigned char bytes[SAN_MAX_BYTES];
     for (unsigned i = 0;; i++) {
@@ -333,7 +333,7 @@ static int verify_name(gnutls_session_t session, const gnutls_datum_t *leaf)
     if (gnutls_x509_crt_init(&certificate) < 0)
         return GNUTLS_E_MEMORY_ERROR;
     if (gnutls_x509_crt_import(certificate, leaf, GNUTLS_X509_FMT_DER) == 0)
-        allowed = web_san_allowed(certificate, &c->snapshot->config.tls.sans);
+        allowed = san_allowed(certificate, &c->snapshot->config.tls.sans);
     gnutls_x509_crt_deinit(certificate);
     return allowed ? 0
                    : refuse(session, GNUTLS_A_ACCESS_DENIED,

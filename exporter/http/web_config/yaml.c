@@ -55,7 +55,7 @@ static bool is_one_of(const yaml_node_t *node, const char *const *words)
     return false;
 }
 
-bool web_yaml_is_null(const yaml_node_t *node)
+static bool is_null(const yaml_node_t *node)
 {
     static const char *const words[] = {"", "~", "null", "Null", "NULL", NULL};
     return is_one_of(node, words);
@@ -68,7 +68,7 @@ int web_yaml_text(struct web_yaml *yaml, const yaml_node_t *node, const char **o
     const char *text = (const char *)node->data.scalar.value;
     if (strlen(text) != node->data.scalar.length)
         return web_yaml_fail(yaml, node, "a text contains a NUL");
-    *out = web_yaml_is_null(node) ? "" : text;
+    *out = is_null(node) ? "" : text;
     return 0;
 }
 
@@ -128,7 +128,7 @@ static int take_field(struct web_yaml *yaml, const yaml_node_pair_t *pair,
     if (*seen & (UINT32_C(1) << i))
         return web_yaml_fail(yaml, key, "%s is there twice", name);
     *seen |= UINT32_C(1) << i;
-    if (web_yaml_is_null(value))
+    if (is_null(value))
         return 0;
     return fields[i].take(yaml, value, (char *)base + fields[i].offset);
 }
@@ -176,7 +176,7 @@ static int read_document(yaml_parser_t *parser, web_yaml_take *take_root, void *
             err = web_yaml_fail(&yaml, second, "a second document");
         yaml_document_delete(&next);
     }
-    if (root && !err && !web_yaml_is_null(root))
+    if (root && !err && !is_null(root))
         err = take_root(&yaml, root, out);
     yaml_document_delete(&document);
     return err;

@@ -33,7 +33,6 @@ enum { WEB_QUOTED_SIZE = 288 };
 const char *web_yaml_quote(const char *text, char out[WEB_QUOTED_SIZE]);
 
 const yaml_node_t *web_yaml_node(struct web_yaml *yaml, int id);
-bool web_yaml_is_null(const yaml_node_t *node);
 /* A mapping of at most 32 fields. */
 int web_yaml_struct(struct web_yaml *yaml, const yaml_node_t *node,
                     const struct web_yaml_field *fields, size_t n, void *base);

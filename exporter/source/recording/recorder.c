@@ -312,11 +312,6 @@ void recorder_gone(struct recorder *recorder, const char *key)
     recorder_line(recorder, &(struct recording_line){.kind = RECORDING_GONE, .gone.key = key});
 }
 
-void recorder_mark(struct recorder *recorder, const char *why, const char *key)
-{
-    recorder_line(recorder, &(struct recording_line){.kind = RECORDING_MARK, .mark = {why, key}});
-}
-
 void recorder_row(struct recorder *recorder, const char *key, enum group group,
                   const struct reading_row *row)
 {

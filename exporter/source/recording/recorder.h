@@ -59,8 +59,6 @@ void recorder_thread(struct recorder *recorder, const struct source_thread *thre
  */
 void recorder_container(struct recorder *recorder, const struct recording_container *container);
 void recorder_gone(struct recorder *recorder, const char *key);
-/* Within a tick: something begins here, for whom the key names ("": nobody in particular). */
-void recorder_mark(struct recorder *recorder, const char *why, const char *key);
 /* Before source_set_begin, whose probe readings belong to this tick. */
 void recorder_tick(struct recorder *recorder, const struct tick *tick);
 /* Once per tick, after all reads of it: lines reach the file, those of a compressed one some ticks

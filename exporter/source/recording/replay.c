@@ -368,11 +368,6 @@ int replay_next(struct replay *replay, struct tick *out, char *error, size_t err
     return 1;
 }
 
-const char *replay_mark(const struct replay *replay)
-{
-    return replay->n_marks > 0 ? replay->marks[0].why : "";
-}
-
 const struct replay_mark *replay_marks(const struct replay *replay, size_t *n)
 {
     *n = replay->n_marks;

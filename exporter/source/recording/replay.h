@@ -37,9 +37,7 @@ int replay_next(struct replay *replay, struct tick *out, char *error, size_t err
 const struct replay_container_event *replay_container_events(const struct replay *replay,
                                                              size_t *n);
 
-/* Why the current tick is marked, a word; "": it is not. Until the next replay_next. */
-const char *replay_mark(const struct replay *replay);
-/* All of its marks, of the most that are kept. */
+/* The current tick's marks, of the most that are kept. Until the next replay_next. */
 enum { REPLAY_MARKS_MAX = 64 };
 struct replay_mark {
     char why[RECORDING_MAX_KEY + 1], key[RECORDING_MAX_KEY + 1]; /* as in the line */

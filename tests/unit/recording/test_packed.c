@@ -24,7 +24,8 @@ static void record(char path[64])
                                                          .learned = {i ? "" : "00ff4a"}});
     for (uint64_t tick = 1; tick <= TICKS; tick++) {
         recording_tick(recorder, tick);
-        recorder_mark(recorder, "waits", "c1");
+        recorder_line(recorder,
+                      &(struct recording_line){.kind = RECORDING_MARK, .mark = {"waits", "c1"}});
         recorder_flush(recorder);
     }
     assert_int_equal(recorder_free(recorder), 0);
@@ -45,7 +46,9 @@ static int ticks_of(const char *path, char *error, size_t size)
     while ((got = replay_next(replay, &tick, error, size)) == 1) {
         assert_int_equal(learned, 3);
         assert_int_equal(tick.number, n + 1);
-        assert_string_equal(replay_mark(replay), "waits");
+        size_t marks;
+        assert_string_equal(replay_marks(replay, &marks)->why, "waits");
+        assert_int_equal(marks, 1);
         n++;
     }
     replay_free(replay);
