@@ -81,10 +81,10 @@ static void on_decision(void *context, const struct decision *d)
     log_info(&run->decisions_log, "decide",
              "seq=%llu policy=%s action=%s container=%s knob=%s from=\"%s\" to=\"%s\" cause=%s "
              "chosen_by=%s measured=%g limit=%g tick=%llu outcome=%s%s%s%s",
-             (unsigned long long)d->seq, policy_kind_name(d->policy), action_name(d->action),
+             (unsigned long long)d->seq, policy_kind_names[d->policy], action_names[d->action],
              d->container, knob_name(d->knob), d->from, d->to, d->cause,
-             chosen_by_name(d->chosen_by), d->measured, d->limit, (unsigned long long)d->tick,
-             outcome_name(d->outcome), d->why[0] ? " why=" : "", d->why, thread);
+             chosen_by_names[d->chosen_by], d->measured, d->limit, (unsigned long long)d->tick,
+             outcome_names[d->outcome], d->why[0] ? " why=" : "", d->why, thread);
     if (run->forecast && d->knob == KNOB_CPU && d->action == ACTION_RELEASE)
         say_brought(run, d->container);
 }

@@ -15,7 +15,6 @@
 #include "exporter/governor/act/guard.h"
 #include "exporter/governor/act/restore.h"
 #include "exporter/governor/terms/decision.h"
-#include "exporter/governor/terms/policy_kind.h"
 
 /* A container that a policy may restrict. Texts are copied. */
 struct subject {

@@ -14,16 +14,11 @@
 #define BASED_LONGEST (40 * MINUTE)
 #define RETRY_LONGEST (60 * SECOND)
 
-static const char *const verdict_names[] = {
+const char *const guard_verdict_names[GUARD_VERDICTS] = {
     [GUARD_PASS] = "",           [GUARD_SAME] = "same",         [GUARD_TICK] = "tick",
     [GUARD_RATE] = "rate",       [GUARD_CLAIMS] = "claims",     [GUARD_SETTLE] = "settle",
     [GUARD_YIELDED] = "yielded", [GUARD_BACK_OFF] = "back_off", [GUARD_TABLE] = "table",
 };
-
-const char *guard_verdict_name(enum guard_verdict verdict)
-{
-    return verdict_names[verdict];
-}
 
 void guard_init(struct guard *guard, const struct guard_limits *limits, uint64_t now_ns)
 {

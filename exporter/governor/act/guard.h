@@ -33,7 +33,7 @@ enum guard_verdict {
 };
 
 /* For the label: "tick", "rate", ... */
-const char *guard_verdict_name(enum guard_verdict verdict);
+extern const char *const guard_verdict_names[GUARD_VERDICTS];
 
 struct guard_limits {
     size_t claims; /* open at once: a container's quota, its ways and its bandwidth are three */

@@ -34,9 +34,9 @@ void enforcer_warn(struct enforcer *enforcer, const struct holding *holding, enu
                    int err)
 {
     enforcer_count_error(enforcer, holding, op, err);
-    log_warn(enforcer->config.log, "enforcer", "could not %s %s of %s: %s (%s)", error_op_name(op),
+    log_warn(enforcer->config.log, "enforcer", "could not %s %s of %s: %s (%s)", error_op_names[op],
              knob_name(holding->claim.knob), holding->claim.container, strerror(-err),
-             error_reason_name(reason_of(err)));
+             error_reason_names[reason_of(err)]);
 }
 
 const struct actuator *holding_actuator(const struct enforcer *enforcer,
@@ -318,7 +318,7 @@ int holding_put_back(struct enforcer *enforcer, struct holding *holding, enum re
     enforcer->counts.released[reason]++;
     enforcer_tell(enforcer, holding, ACTION_RELEASE,
                   enforcer->config.dry ? OUTCOME_DRY_RUN : OUTCOME_APPLIED, from, put,
-                  release_reason_name(reason));
+                  release_reason_names[reason]);
     forget_change(holding);
     return 0;
 }

@@ -8,15 +8,10 @@ static const struct actuator_ops *const table[KNOB_COUNT] = {[KNOB_CPU] = &cpu_a
                                                              [KNOB_MBA] = &mba_actuator,
                                                              [KNOB_AFFINITY] = &affinity_actuator};
 
-static const char *const restored_names[RESTORED_OUTCOMES] = {
+const char *const claim_restored_names[RESTORED_OUTCOMES] = {
     [RESTORED] = "restored",        [RESTORED_CLAMPED] = "clamped", [RESTORED_ALREADY] = "already",
     [RESTORED_FOREIGN] = "foreign", [RESTORED_GONE] = "gone",
 };
-
-const char *claim_restored_name(enum claim_restored restored)
-{
-    return restored_names[restored];
-}
 
 size_t actuators_open(struct actuators *actuators, const struct actuator_env *env,
                       const struct log *log)
@@ -78,7 +73,7 @@ int restore_claim(struct journal *journal, const struct actuators *actuators, ui
     }
     counts->outcomes[restored]++;
     log_info(log, "restore", "container=%s knob=%s original=\"%s\" outcome=%s", claim->container,
-             knob_name(claim->knob), claim->original, claim_restored_name(restored));
+             knob_name(claim->knob), claim->original, claim_restored_names[restored]);
     memcpy(put, claim->original, CLAIM_TEXT_MAX);
     if (restored == RESTORED_CLAMPED &&
         actuator->ops->check(actuator->self, claim, &state, put) == 0)

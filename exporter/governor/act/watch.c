@@ -17,7 +17,7 @@ static void tell_foreign(struct enforcer *enforcer, struct holding *holding, enu
     holding->because = (struct because){0};
     enforcer->counts.foreign[holding->claim.knob][kind]++;
     enforcer_tell(enforcer, holding, ACTION_RELEASE, OUTCOME_FOREIGN, from, now,
-                  foreign_name(kind));
+                  foreign_names[kind]);
 }
 
 static void answer_reset(struct enforcer *enforcer, struct holding *holding, const char *now)

@@ -17,7 +17,7 @@
 #include "exporter/governor/decide/control/control_safe.h"
 #include "exporter/governor/see/client.h"
 #include "exporter/governor/see/view.h"
-#include "exporter/governor/terms/policy_kind.h"
+#include "exporter/governor/terms/decision.h"
 
 enum {
     CONFIG_CLASSES_MAX = 32,

@@ -22,8 +22,8 @@ static void own(struct config_reader *reader, int class, enum knob knob, enum po
     enum policy_kind owner = config->owners[class][knob];
     if (owner != POLICY_NONE && owner != policy)
         config_fail(reader, "policies.%s.classes: the %s of \"%.64s\" belongs to policies.%s",
-                    policy_kind_name(policy), knob_name(knob), config->classes[class].name,
-                    policy_kind_name(owner));
+                    policy_kind_names[policy], knob_name(knob), config->classes[class].name,
+                    policy_kind_names[owner]);
     config->owners[class][knob] = policy;
 }
 
@@ -32,7 +32,7 @@ static void read_policy_classes(struct config_reader *reader, const json_t *obje
                                 enum policy_kind policy, unsigned knobs)
 {
     const struct config *config = reader->config;
-    const char *where = policy_kind_name(policy);
+    const char *where = policy_kind_names[policy];
     const json_t *list = json_object_get(object, "classes");
     if (json_array_size(list) == 0)
         config_fail(reader, "policies.%s.classes: must name a class", where);
@@ -56,11 +56,11 @@ static json_t *read_policy(struct config_reader *reader, json_t *policies, enum 
                            const char *const *keys, unsigned knobs, bool *enabled)
 {
     char where[64];
-    json_t *object = json_object_get(policies, policy_kind_name(policy));
+    json_t *object = json_object_get(policies, policy_kind_names[policy]);
     *enabled = object != NULL;
     if (!object)
         return NULL;
-    snprintf(where, sizeof where, "policies.%s", policy_kind_name(policy));
+    snprintf(where, sizeof where, "policies.%s", policy_kind_names[policy]);
     config_check_object(reader, object, where, keys);
     config_read_bool(reader, object, where, "enabled", enabled);
     if (*enabled && knobs)
@@ -280,7 +280,7 @@ void config_read_policies(struct config_reader *reader, json_t *root)
     const char *keys[POLICY_KINDS + 1] = {NULL};
     json_t *policies = json_object_get(root, "policies");
     for (int i = 0; i < POLICY_KINDS; i++)
-        keys[i] = policy_kind_name((enum policy_kind)i);
+        keys[i] = policy_kind_names[i];
     for (size_t i = 0; i < CONFIG_CLASSES_MAX; i++)
         for (int knob = 0; knob < KNOB_COUNT; knob++)
             reader->config->owners[i][knob] = POLICY_NONE;

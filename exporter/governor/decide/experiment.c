@@ -12,12 +12,8 @@ static const double most_evidence = 6.6, least_evidence = -3;
 /* Half a microsecond for rounding. */
 static const double most_before_slot = (EXPERIMENT_MOST_MS - EXPERIMENT_SLOT_MS) * 1e-3 + 5e-7;
 
-const char *experiment_verdict_name(enum experiment_verdict verdict)
-{
-    static const char *const names[EXPERIMENT_VERDICTS] = {"running", "confirmed", "refuted",
-                                                           "undecided", "abandoned"};
-    return names[verdict];
-}
+const char *const experiment_verdict_names[EXPERIMENT_VERDICTS] = {
+    "running", "confirmed", "refuted", "undecided", "abandoned"};
 
 void experiment_init(struct experiment *experiment, uint64_t now_ns)
 {

@@ -51,7 +51,7 @@ enum experiment_verdict {
     EXPERIMENT_ABANDONED, /* its suspect is another now, others are held, or nobody may be */
     EXPERIMENT_VERDICTS
 };
-const char *experiment_verdict_name(enum experiment_verdict verdict);
+extern const char *const experiment_verdict_names[EXPERIMENT_VERDICTS];
 
 struct experiment_result {
     char container[CLAIM_NAME_MAX]; /* namespace/pod/container, of the first one of its owner */

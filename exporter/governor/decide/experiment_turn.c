@@ -134,7 +134,7 @@ static void end(const struct experiment_turn *turn, enum experiment_verdict verd
     log_info(turn->log, "experiment",
              "%s: container=%s containers=%zu effect=%.4f error=%.4f pairs=%u held=%.1f "
              "probability=%.3f before=%.3f",
-             experiment_verdict_name(verdict), result->container, result->containers,
+             experiment_verdict_names[verdict], result->container, result->containers,
              result->effect, result->error, result->pairs, result->held_seconds,
              result->probability, result->prior);
 }

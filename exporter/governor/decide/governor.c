@@ -219,7 +219,7 @@ void governor_take(struct governor *governor, const struct view *view, uint64_t 
         governor->dead_man[reason]++;
         log_warn(governor->setup.log, "governor",
                  "everything is let go: the exporter's data is not to be acted on (%s)",
-                 dead_reason_name(reason));
+                 dead_reason_names[reason]);
         start_letting_go(governor, RELEASE_DEAD_MAN, wall_ns);
     }
     governor->acted = verdict == LIVENESS_ACT && !governor->paused && !governor->letting_go;

@@ -11,17 +11,12 @@
 /* A longer one is none that an exporter can have; it would leave the dead man without an end. */
 #define INTERVAL_MOST (3600000 * MS)
 
-static const char *const names[DEAD_REASONS] = {
+const char *const dead_reason_names[DEAD_REASONS] = {
     [DEAD_STALE] = "stale",
     [DEAD_DOWN] = "down",
     [DEAD_TICK_RESET] = "tick_reset",
     [DEAD_REPLAY] = "replay",
 };
-
-const char *dead_reason_name(enum dead_reason reason)
-{
-    return names[reason];
-}
 
 void liveness_init(struct liveness *liveness, uint64_t now_ns)
 {

@@ -19,7 +19,7 @@ enum dead_reason {
     DEAD_REPLAY,     /* its counts are of a recording */
     DEAD_REASONS
 };
-const char *dead_reason_name(enum dead_reason reason);
+extern const char *const dead_reason_names[DEAD_REASONS];
 
 struct liveness_config {
     uint64_t stale_ns; /* or 3.5 of the exporter's intervals, at least 1 s, if that is shorter */

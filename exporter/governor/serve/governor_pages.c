@@ -128,9 +128,9 @@ void governor_pages_add_decision(struct textbuf *out, const struct decision *dec
     textbuf_printf(out, "{\"seq\":%llu,\"tick\":%llu", (unsigned long long)decision->seq,
                    (unsigned long long)decision->tick);
     add_number(out, "timestamp_seconds", (double)decision->wall_ns * 1e-9);
-    add_text(out, "policy", policy_kind_name(decision->policy));
-    add_text(out, "action", action_name(decision->action));
-    add_text(out, "outcome", outcome_name(decision->outcome));
+    add_text(out, "policy", policy_kind_names[decision->policy]);
+    add_text(out, "action", action_names[decision->action]);
+    add_text(out, "outcome", outcome_names[decision->outcome]);
     add_text(out, "container", decision->container);
     if (decision->tid)
         add_number(out, "tid", decision->tid);
@@ -138,7 +138,7 @@ void governor_pages_add_decision(struct textbuf *out, const struct decision *dec
     add_text(out, "from", decision->from);
     add_text(out, "to", decision->to);
     add_text(out, "cause", decision->cause);
-    add_text(out, "chosen_by", chosen_by_name(decision->chosen_by));
+    add_text(out, "chosen_by", chosen_by_names[decision->chosen_by]);
     add_number(out, "measured", decision->measured);
     add_number(out, "limit", decision->limit);
     add_text(out, "why", decision->why);
@@ -287,7 +287,7 @@ static void add_holding(struct textbuf *out, const struct holding *holding, uint
     add_text(out, "path", claim->path);
     if (claim->tid)
         add_number(out, "tid", claim->tid);
-    add_text(out, "policy", policy_kind_name(holding->policy));
+    add_text(out, "policy", policy_kind_names[holding->policy]);
     textbuf_printf(out, ",\"held\":%s", claim->id ? "true" : "false");
     add_text(out, "original", claim->original);
     if (claim->set[0])
@@ -305,7 +305,7 @@ static void add_calibration(struct textbuf *out, const struct policy_calibration
 {
     textbuf_str(out, "{\"container\":");
     textbuf_quoted(out, calibration->container);
-    add_text(out, "phase", calibration_phase_name(calibration->phase));
+    add_text(out, "phase", calibration_phase_names[calibration->phase]);
     add_number(out, "samples", calibration->samples);
     add_number(out, "held_seconds", calibration->held_seconds);
     add_number(out, "latency_seconds", calibration->latency_seconds);
@@ -319,7 +319,7 @@ static void add_experiment(struct textbuf *out, const struct experiment_result *
     textbuf_str(out, "{\"container\":");
     textbuf_quoted(out, result->container);
     add_number(out, "containers", (double)result->containers);
-    add_text(out, "verdict", experiment_verdict_name(result->verdict));
+    add_text(out, "verdict", experiment_verdict_names[result->verdict]);
     add_number(out, "pairs", result->pairs);
     add_number(out, "effect_ratio", result->effect);
     add_number(out, "error_ratio", result->error);
@@ -378,7 +378,7 @@ void governor_pages_state(struct governor_pages *pages, const struct governor_st
                    state->enforce ? "enforce" : "observe", state->paused ? "true" : "false",
                    state->liveness->dead ? "false" : "true");
     if (state->liveness->dead)
-        add_text(out, "why_not", dead_reason_name(state->liveness->reason));
+        add_text(out, "why_not", dead_reason_names[state->liveness->reason]);
     textbuf_printf(out, ",\"tick\":%llu", (unsigned long long)state->liveness->tick);
     textbuf_str(out, ",\"claims\":[");
     for (size_t i = 0; i < n; i++) {

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "exporter/governor/serve/container_series.h"
@@ -9,8 +10,6 @@
 
 enum { MODE_OBSERVE, MODE_ENFORCE, MODE_PAUSED, MODES };
 static const char *const modes[MODES] = {"observe", "enforce", "paused"};
-
-enum { LIMITS = GUARD_VERDICTS, RESTORES = RESTORED_OUTCOMES + 1 };
 
 /* Of an actuator. */
 struct knob_series {
@@ -25,9 +24,9 @@ struct governor_metrics {
     struct series *policy_active[POLICY_KINDS], *decisions[POLICY_KINDS][ACTIONS][OUTCOMES];
     struct knob_series knobs[KNOB_COUNT];
     struct series *chosen[CHOSEN_BYS], *dead_man[DEAD_REASONS], *released[RELEASE_REASONS];
-    struct series *limits[LIMITS];                   /* NULL for what is no limit */
+    struct series *limits[GUARD_VERDICTS];           /* NULL for what is no limit */
     struct series *calibrations[CALIBRATION_PHASES]; /* NULL for what is no end */
-    struct series *restores[RESTORES];
+    struct series *restores[RESTORED_OUTCOMES + 1];  /* the last: failed */
     struct container_series *containers;
     struct own_process process;
 };
@@ -49,14 +48,12 @@ static int make_one(struct governor_metrics *metrics, enum governor_metric metri
 
 static int make_decisions(struct governor_metrics *metrics, enum policy_kind policy)
 {
-    const char *name = policy_kind_name(policy);
-    int err =
-        make_one(metrics, GOVERNOR_POLICY_ACTIVE, "policy", name, &metrics->policy_active[policy]);
+    int err = 0;
     for (int a = 0; a < ACTIONS; a++)
         for (int o = 0; o < OUTCOMES && !err; o++) {
-            const struct label labels[] = {{"policy", name},
-                                           {"action", action_name((enum action)a)},
-                                           {"outcome", outcome_name((enum outcome)o)}};
+            const struct label labels[] = {{"policy", policy_kind_names[policy]},
+                                           {"action", action_names[a]},
+                                           {"outcome", outcome_names[o]}};
             err = make(metrics, GOVERNOR_DECISIONS, labels, 3, &metrics->decisions[policy][a][o]);
         }
     return err;
@@ -67,10 +64,9 @@ static int make_errors(struct governor_metrics *metrics, enum knob knob)
     int err = 0;
     for (int op = 0; op < ERROR_OPS; op++)
         for (int reason = 0; reason < ERROR_REASONS && !err; reason++) {
-            const struct label labels[] = {
-                {"actuator", knob_name(knob)},
-                {"op", error_op_name((enum error_op)op)},
-                {"reason", error_reason_name((enum error_reason)reason)}};
+            const struct label labels[] = {{"actuator", knob_name(knob)},
+                                           {"op", error_op_names[op]},
+                                           {"reason", error_reason_names[reason]}};
             err =
                 make(metrics, GOVERNOR_ERRORS, labels, 3, &metrics->knobs[knob].errors[op][reason]);
         }
@@ -82,7 +78,7 @@ static int make_foreign(struct governor_metrics *metrics, enum knob knob)
     int err = 0;
     for (int kind = 0; kind < FOREIGN_KINDS && !err; kind++) {
         const struct label labels[] = {{"actuator", knob_name(knob)},
-                                       {"kind", foreign_name((enum foreign)kind)}};
+                                       {"kind", foreign_names[kind]}};
         err = make(metrics, GOVERNOR_FOREIGN, labels, 2, &metrics->knobs[knob].foreign[kind]);
     }
     return err;
@@ -101,33 +97,38 @@ static int make_knob(struct governor_metrics *metrics, enum knob knob)
     return err;
 }
 
-static int make_reasons(struct governor_metrics *metrics)
+/* A series for each value of one label, from 'first' on. */
+static const struct {
+    enum governor_metric metric;
+    const char *label;
+    const char *const *values;
+    int first, n;
+    size_t series; /* in struct governor_metrics */
+} by_label[] = {
+#define MEMBER(m) offsetof(struct governor_metrics, m)
+    {GOVERNOR_MODE, "mode", modes, 0, MODES, MEMBER(mode)},
+    {GOVERNOR_POLICY_ACTIVE, "policy", policy_kind_names, 0, POLICY_KINDS, MEMBER(policy_active)},
+    {GOVERNOR_CULPRITS_CHOSEN, "by", chosen_by_names, 0, CHOSEN_BYS, MEMBER(chosen)},
+    {GOVERNOR_DEAD_MAN, "reason", dead_reason_names, 0, DEAD_REASONS, MEMBER(dead_man)},
+    {GOVERNOR_RELEASED, "reason", release_reason_names, 0, RELEASE_REASONS, MEMBER(released)},
+    {GOVERNOR_LIMIT_HITS, "limit", guard_verdict_names, GUARD_TICK, GUARD_VERDICTS, MEMBER(limits)},
+    {GOVERNOR_CALIBRATIONS, "outcome", calibration_phase_names, CALIBRATION_LEARNED,
+     CALIBRATION_PHASES, MEMBER(calibrations)},
+    {GOVERNOR_RESTORES, "outcome", claim_restored_names, 0, RESTORED_OUTCOMES, MEMBER(restores)},
+};
+
+static int make_by_label(struct governor_metrics *metrics)
 {
     int err = 0;
-    for (int i = 0; i < MODES && !err; i++)
-        err = make_one(metrics, GOVERNOR_MODE, "mode", modes[i], &metrics->mode[i]);
-    for (int i = 0; i < CHOSEN_BYS && !err; i++)
-        err = make_one(metrics, GOVERNOR_CULPRITS_CHOSEN, "by", chosen_by_name((enum chosen_by)i),
-                       &metrics->chosen[i]);
-    for (int i = 0; i < DEAD_REASONS && !err; i++)
-        err = make_one(metrics, GOVERNOR_DEAD_MAN, "reason", dead_reason_name((enum dead_reason)i),
-                       &metrics->dead_man[i]);
-    for (int i = 0; i < RELEASE_REASONS && !err; i++)
-        err = make_one(metrics, GOVERNOR_RELEASED, "reason",
-                       release_reason_name((enum release_reason)i), &metrics->released[i]);
-    for (int i = GUARD_TICK; i < LIMITS && !err; i++)
-        err = make_one(metrics, GOVERNOR_LIMIT_HITS, "limit",
-                       guard_verdict_name((enum guard_verdict)i), &metrics->limits[i]);
-    for (int i = CALIBRATION_LEARNED; i < CALIBRATION_PHASES && !err; i++)
-        err =
-            make_one(metrics, GOVERNOR_CALIBRATIONS, "outcome",
-                     calibration_phase_name((enum calibration_phase)i), &metrics->calibrations[i]);
-    for (int i = 0; i < RESTORES && !err; i++)
-        err = make_one(metrics, GOVERNOR_RESTORES, "outcome",
-                       i == RESTORED_OUTCOMES ? "failed"
-                                              : claim_restored_name((enum claim_restored)i),
-                       &metrics->restores[i]);
-    return err;
+    for (size_t i = 0; i < sizeof by_label / sizeof *by_label; i++) {
+        struct series **series = (struct series **)((char *)metrics + by_label[i].series);
+        for (int k = by_label[i].first; k < by_label[i].n && !err; k++)
+            err = make_one(metrics, by_label[i].metric, by_label[i].label, by_label[i].values[k],
+                           &series[k]);
+    }
+    return err ? err
+               : make_one(metrics, GOVERNOR_RESTORES, "outcome", "failed",
+                          &metrics->restores[RESTORED_OUTCOMES]);
 }
 
 static int make_singles(struct governor_metrics *metrics)
@@ -166,7 +167,7 @@ int governor_metrics_new(struct store *store, struct governor_metrics **out)
     for (int i = 0; i < KNOB_COUNT && !err; i++)
         err = make_knob(metrics, (enum knob)i);
     if (!err)
-        err = make_reasons(metrics);
+        err = make_by_label(metrics);
     if (!err)
         err = container_series_new(metrics->families, &metrics->containers);
     if (err)
@@ -218,7 +219,7 @@ static void update_counts(struct governor_metrics *metrics, const struct enforce
                 series_set_u64(metrics->decisions[policy][a][o], counts->decisions[policy][a][o]);
     for (int i = 0; i < RELEASE_REASONS; i++)
         series_set_u64(metrics->released[i], counts->released[i]);
-    for (int i = GUARD_TICK; i < LIMITS; i++)
+    for (int i = GUARD_TICK; i < GUARD_VERDICTS; i++)
         series_set_u64(metrics->limits[i], counts->limited[i]);
     for (int i = 0; i < RESTORED_OUTCOMES; i++)
         series_set_u64(metrics->restores[i], counts->restores.outcomes[i]);

@@ -1,5 +1,6 @@
 /*
- * What was decided, in words: for the log, the page and the labels.
+ * What a policy decided, and the words for it, as the log, the page, the labels and the configuration
+ * have them.
  */
 #ifndef IE_GOVERNOR_DECISION_H
 #define IE_GOVERNOR_DECISION_H
@@ -7,7 +8,19 @@
 #include <stdint.h>
 
 #include "exporter/governor/terms/claim.h"
-#include "exporter/governor/terms/policy_kind.h"
+
+/* policy.h says what each can do. */
+enum policy_kind {
+    POLICY_THRESHOLD,  /* CPU quota by memory latency */
+    POLICY_WAYS,       /* ways of the last-level cache by slowdown */
+    POLICY_MBA,        /* memory bandwidth by slowdown */
+    POLICY_EPOCHS,     /* ways and bandwidth for moments, to measure slowdowns */
+    POLICY_NVMM_CORES, /* threads that write to persistent memory on CPUs of their own */
+    POLICY_ADVICE,     /* to whoever schedules pods: it restricts nobody */
+    POLICY_KINDS,
+    POLICY_NONE = POLICY_KINDS
+};
+extern const char *const policy_kind_names[POLICY_KINDS];
 
 enum action {
     ACTION_CUT,
@@ -23,8 +36,7 @@ enum outcome {
     OUTCOME_FAILED,
     OUTCOMES
 };
-const char *action_name(enum action action);
-const char *outcome_name(enum outcome outcome);
+extern const char *const action_names[ACTIONS], *const outcome_names[OUTCOMES];
 
 /* Why everything, or one container, was let go. */
 enum release_reason {
@@ -41,7 +53,7 @@ enum release_reason {
     RELEASE_EXPERIMENT, /* whose slot is over */
     RELEASE_REASONS
 };
-const char *release_reason_name(enum release_reason reason);
+extern const char *const release_reason_names[RELEASE_REASONS];
 
 /* What chose the containers that are cut (culprits.h). */
 enum chosen_by {
@@ -52,8 +64,7 @@ enum chosen_by {
     CHOSEN_BY_WAIT,
     CHOSEN_BYS
 };
-/* "none" for nothing. */
-const char *chosen_by_name(enum chosen_by by);
+extern const char *const chosen_by_names[CHOSEN_BYS];
 
 struct decision {
     uint64_t seq, tick, wall_ns;
@@ -70,7 +81,7 @@ struct decision {
 };
 
 enum foreign { FOREIGN_RESET, FOREIGN_CHANGED, FOREIGN_KINDS };
-const char *foreign_name(enum foreign kind);
+extern const char *const foreign_names[FOREIGN_KINDS];
 enum error_reason {
     ERROR_EBUSY,
     ERROR_ENOSPC,
@@ -82,7 +93,6 @@ enum error_reason {
     ERROR_REASONS
 };
 enum error_op { ERROR_CLAIM, ERROR_CHECK, ERROR_APPLY, ERROR_RELEASE, ERROR_OPS };
-const char *error_reason_name(enum error_reason reason);
-const char *error_op_name(enum error_op op);
+extern const char *const error_reason_names[ERROR_REASONS], *const error_op_names[ERROR_OPS];
 
 #endif

@@ -82,7 +82,7 @@ static void name(struct scene *scene, const double nanoseconds[CONTAINERS])
 static void expect(const struct scene *scene, enum chosen_by by, bool one, bool two, bool three)
 {
     const bool wanted[CONTAINERS] = {[ONE] = one, [TWO] = two, [THREE] = three};
-    assert_string_equal(chosen_by_name(culprits_chosen_by(scene->culprits)), chosen_by_name(by));
+    assert_string_equal(chosen_by_names[culprits_chosen_by(scene->culprits)], chosen_by_names[by]);
     for (size_t i = 0; i < scene->n; i++)
         if (scene->order[i] != CART)
             assert_int_equal(culprits_include(scene->culprits, i), wanted[scene->order[i]]);

@@ -781,7 +781,7 @@ static void expect_cut(struct scene *scene, const char *path, const char *chosen
         governor_rig_quota(&scene->rig, who[i].path, quota);
         assert_int_equal(strcmp(quota, FREE) != 0, strcmp(who[i].path, path) == 0);
     }
-    assert_string_equal(chosen_by_name(scene->last.chosen_by), chosen_by);
+    assert_string_equal(chosen_by_names[scene->last.chosen_by], chosen_by);
     scene->shop_ns = 100;
 }
 

@@ -255,17 +255,17 @@ TEST_WITH(attribution_chooses_before_reads, setup, teardown)
     warm_up(scene);
     for (int i = 0; i < 4; i++)
         tick(scene, 100);
-    assert_string_equal(chosen_by_name(scene->last.chosen_by), "none");
+    assert_string_equal(chosen_by_names[scene->last.chosen_by], "none");
     scene->caused[1] += 25;
     tick(scene, 131);
     expect_quota(scene, BATCH, "300000 100000");
     expect_quota(scene, COMPUTE, "100000 100000");
     assert_string_equal(scene->last.container, "jobs/compute-0/compute");
-    assert_string_equal(chosen_by_name(scene->last.chosen_by), "latency");
+    assert_string_equal(chosen_by_names[scene->last.chosen_by], "latency");
     for (int i = 0; i < 11; i++) /* the answer is ten seconds old at the tenth */
         tick(scene, i < 10 ? 100 : 131);
     expect_quota(scene, BATCH, "100000 100000");
-    assert_string_equal(chosen_by_name(scene->last.chosen_by), "reads");
+    assert_string_equal(chosen_by_names[scene->last.chosen_by], "reads");
     governor_look(scene->governor, &look);
     assert_int_equal(look.counts.chosen[CHOSEN_BY_LATENCY], 1);
     assert_int_equal(look.counts.chosen[CHOSEN_BY_READS], 1);

@@ -39,7 +39,7 @@ enum claim_restored {
     RESTORED_OUTCOMES
 };
 
-const char *claim_restored_name(enum claim_restored restored);
+extern const char *const claim_restored_names[RESTORED_OUTCOMES];
 
 struct actuator_ops {
     const char *name;

@@ -40,15 +40,11 @@ struct calibration {
     uint64_t ended[CALIBRATION_PHASES];
 };
 
-const char *calibration_phase_name(enum calibration_phase phase)
-{
-    static const char *const names[CALIBRATION_PHASES] = {
-        [CALIBRATION_WAITING] = "waiting", [CALIBRATION_HOLDING] = "holding",
-        [CALIBRATION_LEARNED] = "learned", [CALIBRATION_TOO_FEW] = "too_few",
-        [CALIBRATION_DRY_RUN] = "dry_run",
-    };
-    return names[phase];
-}
+const char *const calibration_phase_names[CALIBRATION_PHASES] = {
+    [CALIBRATION_WAITING] = "waiting", [CALIBRATION_HOLDING] = "holding",
+    [CALIBRATION_LEARNED] = "learned", [CALIBRATION_TOO_FEW] = "too_few",
+    [CALIBRATION_DRY_RUN] = "dry_run",
+};
 
 int calibration_new(struct calibration **out)
 {
@@ -120,12 +116,6 @@ void calibration_begin(struct calibration *calibration, const struct policy_tick
 }
 
 /* ---- a container ---- */
-
-static uint64_t key_of(const struct view_container *container)
-{
-    uint64_t key = hash_bytes(HASH_START, container->path, strlen(container->path));
-    return hash_bytes(key, &container->cgroup_id, sizeof container->cgroup_id);
-}
 
 /* Of those that are not there who was seen last the longest ago. NULL: all are there. */
 static struct start *oldest(const struct calibration *calibration)
@@ -208,7 +198,7 @@ static void step(struct calibration *calibration, const struct policy_tick *tick
 double calibration_hear(struct calibration *calibration, const struct policy_tick *tick,
                         const struct view_container *container, double cores)
 {
-    struct start *start = find(calibration, key_of(container));
+    struct start *start = find(calibration, view_key(container));
     if (!start)
         return NAN;
     struct policy_calibration *shown = &calibration->list[calibration->n_list];
@@ -316,6 +306,6 @@ void calibration_tell(const struct policy_calibration *list, size_t n, const str
         if (list[i].changed)
             log_info(log, "calibrate",
                      "container=%s phase=%s samples=%u held_seconds=%.1f latency=%g: %s",
-                     list[i].container, calibration_phase_name(list[i].phase), list[i].samples,
+                     list[i].container, calibration_phase_names[list[i].phase], list[i].samples,
                      list[i].held_seconds, list[i].latency_seconds, words[list[i].phase]);
 }

@@ -46,7 +46,7 @@ enum calibration_phase {
     CALIBRATION_DRY_RUN, /* it would have been learned: the same */
     CALIBRATION_PHASES
 };
-const char *calibration_phase_name(enum calibration_phase phase);
+extern const char *const calibration_phase_names[CALIBRATION_PHASES];
 
 /* How the latency of a protected container is learned while best effort is held. */
 struct policy_calibration {

@@ -107,7 +107,7 @@ void policies_tell(struct policies *policies, const struct log *log)
                                    ? policy_table[i]->obstacle(policies->of[i])
                                    : "";
         if (obstacle[0] && !policies->told[i])
-            log_warn(log, policy_kind_name((enum policy_kind)i), "waits: %s", obstacle);
+            log_warn(log, policy_kind_names[i], "waits: %s", obstacle);
         policies->told[i] = obstacle[0] != '\0';
     }
 }

@@ -23,7 +23,7 @@ static void look_at(struct survey *survey, const struct enforcer *enforcer,
     if (verdict == GUARD_PASS)
         return;
     survey->stuck = holding;
-    survey->why = guard_verdict_name(verdict);
+    survey->why = guard_verdict_names[verdict];
 }
 
 void survey_take(struct survey *survey, const struct policy_tick *tick, enum policy_kind policy,
