@@ -65,7 +65,7 @@ static void block_signals(sigset_t *signals)
 static void drop_privileges(const struct config *config, bool writes, const struct log *log)
 {
     static const int nice = CAP_SYS_NICE;
-    bool moves = writes && (!config || config->nvmm.enabled);
+    bool moves = writes && (!config || config->enabled[POLICY_NVMM_CORES]);
     confine_bounding_set();
     int err = privileges_drop(&nice, moves ? 1 : 0);
     if (err)

@@ -169,7 +169,7 @@ static void bound(const struct config *config, bool any_path, const char **names
             if (is_service(&class->matches[m]))
                 names[out->n_names++] = class->matches[m].container;
     }
-    if (config->nvmm.enabled)
+    if (config->enabled[POLICY_NVMM_CORES])
         out->cpus = config->nvmm.cpus;
 }
 

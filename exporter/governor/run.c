@@ -117,7 +117,7 @@ static const struct writers *fetch_writers(struct run *run)
     char error[256] = "";
     const char *body;
     size_t len;
-    if (!run->config->nvmm.enabled)
+    if (!run->config->enabled[POLICY_NVMM_CORES])
         return NULL;
     int err = client_get(&run->config->exporter, "/api/v1/nvmm", FETCH_DEADLINE, &run->buffer,
                          &body, &len, error, sizeof error);

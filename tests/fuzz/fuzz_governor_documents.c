@@ -28,7 +28,7 @@ static void read_config(const char *text, size_t len)
     const struct nvmm_config *nvmm = &config->nvmm;
     check(nvmm->dimms >= 1 && nvmm->expiry_seconds >= 0.2 &&
           nvmm->engage.release_writers <= nvmm->engage.engage_writers);
-    check(!nvmm->enabled || CPU_COUNT(&nvmm->cpus) > 0);
+    check(!config->enabled[POLICY_NVMM_CORES] || CPU_COUNT(&nvmm->cpus) > 0);
     check(config->epochs.share > 0 && config->advice.ok_slowdown < config->advice.hold_slowdown);
     for (size_t i = 0; i < config->n_classes; i++) {
         const struct class *class = &config->classes[i];

@@ -212,7 +212,7 @@ static void refuse_what_does_nothing(struct config_reader *reader)
                             "to restrict",
                             i, j);
     }
-    if (config->threshold.enabled && !any)
+    if (config->enabled[POLICY_THRESHOLD] && !any)
         config_fail(reader,
                     "policies.threshold: no class is protected, so that it would never act");
 }

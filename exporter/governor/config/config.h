@@ -60,7 +60,6 @@ enum control_mode {
 };
 
 struct threshold_config {
-    bool enabled;
     enum control_mode mode;
     enum calibrate calibrate;
     double window_seconds;           /* decides no more often */
@@ -72,7 +71,6 @@ struct threshold_config {
 };
 
 struct ways_config {
-    bool enabled;
     double step_seconds;
     enum view_model model;
 };
@@ -83,19 +81,16 @@ enum mba_mode {
 };
 
 struct mba_config {
-    bool enabled;
     enum mba_mode mode;
     double step_seconds, culprit_share; /* culprits.h */
     enum view_model model;
 };
 
 struct epochs_config {
-    bool enabled;
     double share; /* of the time in which best effort is held */
 };
 
 struct nvmm_config {
-    bool enabled;
     cpu_set_t cpus; /* that writers are kept on */
     unsigned dimms; /* of persistent memory, on this node */
     double expiry_seconds;
@@ -103,7 +98,6 @@ struct nvmm_config {
 };
 
 struct advice_config {
-    bool enabled;
     double hold_slowdown, ok_slowdown; /* ok < hold */
     enum view_model model;
 };
@@ -115,6 +109,7 @@ struct config {
     char state_directory[CONFIG_DIRECTORY_MAX];
     struct class classes[CONFIG_CLASSES_MAX];
     size_t n_classes;
+    bool enabled[POLICY_KINDS];
     struct threshold_config threshold;
     struct ways_config ways;
     struct mba_config mba;

@@ -53,9 +53,10 @@ static void read_policy_classes(struct config_reader *reader, const json_t *obje
 /* What all policies have: NULL where this one is not given. What is not enabled owns nothing, but
  * must be right. */
 static json_t *read_policy(struct config_reader *reader, json_t *policies, enum policy_kind policy,
-                           const char *const *keys, unsigned knobs, bool *enabled)
+                           const char *const *keys, unsigned knobs)
 {
     char where[64];
+    bool *enabled = &reader->config->enabled[policy];
     json_t *object = json_object_get(policies, policy_kind_names[policy]);
     *enabled = object != NULL;
     if (!object)
@@ -98,8 +99,7 @@ static void read_threshold(struct config_reader *reader, json_t *policies)
     static const char where[] = "policies.threshold";
     struct threshold_config *threshold = &reader->config->threshold;
     struct control_safe_config *safe = &threshold->safe;
-    json_t *policy =
-        read_policy(reader, policies, POLICY_THRESHOLD, keys, 1u << KNOB_CPU, &threshold->enabled);
+    json_t *policy = read_policy(reader, policies, POLICY_THRESHOLD, keys, 1u << KNOB_CPU);
     control_safe_defaults(safe);
     threshold->window_seconds = 1;
     threshold->factor = 1.25;
@@ -154,8 +154,7 @@ static void read_ways(struct config_reader *reader, json_t *policies)
     static const char where[] = "policies.ways";
     struct ways_config *ways = &reader->config->ways;
     ways->step_seconds = 10;
-    json_t *policy =
-        read_policy(reader, policies, POLICY_WAYS, keys, 1u << KNOB_WAYS, &ways->enabled);
+    json_t *policy = read_policy(reader, policies, POLICY_WAYS, keys, 1u << KNOB_WAYS);
     if (!policy)
         return;
     const char *mode = json_string_value(json_object_get(policy, "mode"));
@@ -164,7 +163,7 @@ static void read_ways(struct config_reader *reader, json_t *policies)
     (void)config_read_word(reader, policy, where, "mode", modes, 0);
     config_read_duration(reader, policy, where, "step", 0.001, 3600, &ways->step_seconds);
     ways->model = read_model(reader, policy, where);
-    if (ways->enabled)
+    if (reader->config->enabled[POLICY_WAYS])
         need_bound(reader, where);
 }
 
@@ -177,14 +176,14 @@ static void read_mba(struct config_reader *reader, json_t *policies)
     struct mba_config *mba = &reader->config->mba;
     mba->step_seconds = 10;
     mba->culprit_share = 0.6;
-    json_t *policy = read_policy(reader, policies, POLICY_MBA, keys, 1u << KNOB_MBA, &mba->enabled);
+    json_t *policy = read_policy(reader, policies, POLICY_MBA, keys, 1u << KNOB_MBA);
     if (!policy)
         return;
     mba->mode = (enum mba_mode)config_read_word(reader, policy, where, "mode", modes, MBA_BOUND);
     config_read_duration(reader, policy, where, "step", 0.001, 3600, &mba->step_seconds);
     config_read_number(reader, policy, where, "culprit_share", 0, 1, &mba->culprit_share);
     mba->model = read_model(reader, policy, where);
-    if (mba->enabled && mba->mode == MBA_BOUND)
+    if (reader->config->enabled[POLICY_MBA] && mba->mode == MBA_BOUND)
         need_bound(reader, where);
 }
 
@@ -208,12 +207,12 @@ static void read_epochs(struct config_reader *reader, json_t *policies)
     static const char *const keys[] = {"enabled", "classes", "share", NULL};
     struct epochs_config *epochs = &reader->config->epochs;
     epochs->share = 0.005;
-    json_t *policy = read_policy(reader, policies, POLICY_EPOCHS, keys,
-                                 1u << KNOB_WAYS | 1u << KNOB_MBA, &epochs->enabled);
+    json_t *policy =
+        read_policy(reader, policies, POLICY_EPOCHS, keys, 1u << KNOB_WAYS | 1u << KNOB_MBA);
     if (!policy)
         return;
     config_read_number(reader, policy, "policies.epochs", "share", 0.0001, 0.02, &epochs->share);
-    if (epochs->enabled)
+    if (reader->config->enabled[POLICY_EPOCHS])
         need_all_best_effort(reader);
 }
 
@@ -225,7 +224,7 @@ static void read_cpus(struct config_reader *reader, const json_t *policy, struct
     bool given = config_read_text(reader, policy, "policies.nvmm_cores", "cpus", text, sizeof text);
     if (given && cpus_parse(text, &nvmm->cpus))
         config_fail(reader, "policies.nvmm_cores.cpus: must be a list of CPUs such as \"13-15\"");
-    else if (!given && nvmm->enabled)
+    else if (!given && reader->config->enabled[POLICY_NVMM_CORES])
         config_fail(reader, "policies.nvmm_cores.cpus: is missing");
 }
 
@@ -240,8 +239,7 @@ static void read_nvmm(struct config_reader *reader, json_t *policies)
     control_nvmm_engage_defaults(engage);
     nvmm->dimms = 1;
     nvmm->expiry_seconds = 0.2;
-    json_t *policy =
-        read_policy(reader, policies, POLICY_NVMM_CORES, keys, 1u << KNOB_AFFINITY, &nvmm->enabled);
+    json_t *policy = read_policy(reader, policies, POLICY_NVMM_CORES, keys, 1u << KNOB_AFFINITY);
     if (!policy)
         return;
     read_cpus(reader, policy, nvmm);
@@ -265,7 +263,7 @@ static void read_advice(struct config_reader *reader, json_t *policies)
     struct advice_config *advice = &reader->config->advice;
     advice->hold_slowdown = 2;
     advice->ok_slowdown = 1.5;
-    json_t *policy = read_policy(reader, policies, POLICY_ADVICE, keys, 0, &advice->enabled);
+    json_t *policy = read_policy(reader, policies, POLICY_ADVICE, keys, 0);
     if (!policy)
         return;
     config_read_number(reader, policy, where, "hold_slowdown", 1.01, 100, &advice->hold_slowdown);

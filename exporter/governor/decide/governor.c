@@ -131,12 +131,14 @@ static void let_go_unmanaged(struct governor *governor, const struct view *view)
 static struct experiment_turn turn_of(struct governor *governor, size_t n, uint64_t now_ns,
                                       uint64_t wall_ns)
 {
+    struct policy_report report = {.tries = false};
+    policies_report(&governor->policies, &report);
     return (struct experiment_turn){.experiment = &governor->experiment,
                                     .enforcer = governor->enforcer,
                                     .governed = governor->governed,
                                     .n = n,
                                     .sure = governor->setup.config->threshold.sure,
-                                    .waiting = policies_try(&governor->policies),
+                                    .waiting = report.tries,
                                     .log = governor->setup.log,
                                     .now_ns = now_ns,
                                     .wall_ns = wall_ns};
@@ -164,7 +166,7 @@ void governor_experiment(struct governor *governor, const struct view *view,
 static void act(struct governor *governor, const struct view *view, uint64_t now_ns,
                 uint64_t wall_ns)
 {
-    const struct policy_calibration *calibrations;
+    struct policy_report report = {.tries = false};
     governor->ticks++;
     enforcer_begin(governor->enforcer, view->tick, now_ns, wall_ns);
     classify_all(governor, view);
@@ -178,8 +180,8 @@ static void act(struct governor *governor, const struct view *view, uint64_t now
                                      .base_hz = view->base_hz,
                                      .writers = governor->writers};
     policies_decide(&governor->policies, &tick);
-    size_t n = policies_calibrations(&governor->policies, &calibrations);
-    calibration_tell(calibrations, n, governor->setup.log);
+    policies_report(&governor->policies, &report);
+    calibration_tell(report.calibrations, report.n_calibrations, governor->setup.log);
     policies_tell(&governor->policies, governor->setup.log);
     let_go_unmanaged(governor, view);
     enforcer_commit(governor->enforcer);
@@ -253,7 +255,7 @@ int governor_stop(struct governor *governor, uint64_t wall_ns)
 /* What threads are kept on. */
 static const cpu_set_t *cpus_of(const struct config *config)
 {
-    return config->nvmm.enabled ? &config->nvmm.cpus : NULL;
+    return config->enabled[POLICY_NVMM_CORES] ? &config->nvmm.cpus : NULL;
 }
 
 int governor_reload(struct governor *governor, const struct config *config, char *error,
@@ -261,12 +263,13 @@ int governor_reload(struct governor *governor, const struct config *config, char
 {
     const struct config *before = governor->setup.config;
     struct policies policies;
+    struct policy_report report = {.counts = governor->before};
     if (config->enforce != before->enforce ||
         strcmp(config->state_directory, before->state_directory) != 0) {
         snprintf(error, error_size, "mode and state_directory need a restart");
         return -EINVAL;
     }
-    if (config->nvmm.enabled && !before->nvmm.enabled) {
+    if (config->enabled[POLICY_NVMM_CORES] && !before->enabled[POLICY_NVMM_CORES]) {
         snprintf(error, error_size, "to enable nvmm_cores needs a restart");
         return -EINVAL;
     }
@@ -276,7 +279,8 @@ int governor_reload(struct governor *governor, const struct config *config, char
         return err;
     }
     policies_inherit(&policies, &governor->policies);
-    policies_count(&governor->policies, &governor->before);
+    policies_report(&governor->policies, &report);
+    governor->before = report.counts;
     policies_release(&governor->policies);
     governor->policies = policies;
     governor->setup.config = config;
@@ -501,8 +505,7 @@ void governor_look(const struct governor *governor, struct governor_state *out)
         .paused = governor->paused,
         .liveness = &governor->liveness,
         .ticks = governor->ticks,
-        .counts = governor->before,
-        .advice = policies_advice(&governor->policies),
+        .policies.counts = governor->before,
         .journal_errors = governor->journal.errors,
         .open = enforcer_open(governor->enforcer),
         /* Observing, it has no journal of its own, and leaves an earlier one's as it is. */
@@ -512,10 +515,5 @@ void governor_look(const struct governor *governor, struct governor_state *out)
         .experiment = &governor->experiment,
     };
     memcpy(out->dead_man, governor->dead_man, sizeof out->dead_man);
-    out->writers = policies_writers(&governor->policies);
-    out->n_slowdowns = policies_slowdowns(&governor->policies, &out->slowdowns);
-    out->n_calibrations = policies_calibrations(&governor->policies, &out->calibrations);
-    policies_count(&governor->policies, &out->counts);
-    for (int i = 0; i < POLICY_KINDS; i++)
-        out->policy_active[i] = policies_active(&governor->policies, (enum policy_kind)i);
+    policies_report(&governor->policies, &out->policies);
 }

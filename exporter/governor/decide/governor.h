@@ -73,16 +73,10 @@ int governor_reload(struct governor *governor, const struct config *config, char
                     size_t error_size);
 
 struct governor_state {
-    bool enforce, paused, policy_active[POLICY_KINDS];
+    bool enforce, paused;
     const struct liveness *liveness;
     uint64_t ticks, dead_man[DEAD_REASONS];
-    struct policy_counts counts;
-    const struct policy_slowdown *slowdowns; /* that were measured */
-    size_t n_slowdowns;
-    const struct policy_calibration *calibrations; /* of containers that are there */
-    size_t n_calibrations;
-    const struct advice *advice;          /* NULL: nobody gives any */
-    const struct policy_writers *writers; /* NULL: nobody looks at any */
+    struct policy_report policies; /* counts also those of earlier configurations */
     uint64_t journal_errors;
     size_t open;
     size_t journal_open; /* claims whose originals are still to be put back */

@@ -175,12 +175,12 @@ static void update_slowdowns(struct container_series *all, const struct governor
 {
     for (size_t i = 0; i < all->n_slowdowns; i++)
         all->slowdowns[i].seen = false;
-    for (size_t i = 0; i < state->n_slowdowns; i++) {
-        struct slowdown_series *series = slowdown_of(all, &state->slowdowns[i]);
+    for (size_t i = 0; i < state->policies.n_slowdowns; i++) {
+        struct slowdown_series *series = slowdown_of(all, &state->policies.slowdowns[i]);
         if (!series)
             continue;
         series->seen = true;
-        series_set(series->series, state->slowdowns[i].slowdown);
+        series_set(series->series, state->policies.slowdowns[i].slowdown);
     }
     for (size_t i = all->n_slowdowns; i-- > 0;) {
         if (all->slowdowns[i].seen)

@@ -389,10 +389,10 @@ void governor_pages_state(struct governor_pages *pages, const struct governor_st
         add_holding(out, &holdings[i], now_ns);
     }
     textbuf_str(out, "],\"calibrations\":[");
-    for (size_t i = 0; i < state->n_calibrations; i++) {
+    for (size_t i = 0; i < state->policies.n_calibrations; i++) {
         if (i > 0)
             textbuf_char(out, ',');
-        add_calibration(out, &state->calibrations[i]);
+        add_calibration(out, &state->policies.calibrations[i]);
     }
     textbuf_char(out, ']');
     if (state->experiment)
@@ -402,6 +402,6 @@ void governor_pages_state(struct governor_pages *pages, const struct governor_st
         forecast_list(state->forecast, out);
     }
     textbuf_str(out, "}\n");
-    write_advice(&pages->advice, state->advice);
+    write_advice(&pages->advice, state->policies.advice);
     pthread_mutex_unlock(&pages->lock);
 }

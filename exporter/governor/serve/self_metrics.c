@@ -230,11 +230,11 @@ static void update_calibrations(struct governor_metrics *metrics,
                                 const struct governor_state *state)
 {
     bool holding = false;
-    for (size_t i = 0; i < state->n_calibrations; i++)
-        holding |= state->calibrations[i].phase == CALIBRATION_HOLDING;
+    for (size_t i = 0; i < state->policies.n_calibrations; i++)
+        holding |= state->policies.calibrations[i].phase == CALIBRATION_HOLDING;
     series_set_u64(metrics->single[GOVERNOR_CALIBRATING], holding);
     for (int i = CALIBRATION_LEARNED; i < CALIBRATION_PHASES; i++)
-        series_set_u64(metrics->calibrations[i], state->counts.calibrations[i]);
+        series_set_u64(metrics->calibrations[i], state->policies.counts.calibrations[i]);
 }
 
 static void update_process(struct governor_metrics *metrics)
@@ -265,25 +265,25 @@ void governor_metrics_update(struct governor_metrics *metrics, const struct gove
     series_set_u64(metrics->single[GOVERNOR_TICKS], state->ticks);
     series_set(metrics->single[GOVERNOR_TICK_DURATION], facts->tick_seconds);
     series_set_u64(metrics->single[GOVERNOR_RELOAD_SUCCESSFUL], facts->reload_successful);
-    series_set_u64(metrics->single[GOVERNOR_FUTILE], state->counts.futile);
+    series_set_u64(metrics->single[GOVERNOR_FUTILE], state->policies.counts.futile);
     update_calibrations(metrics, state);
-    const struct advice *advice = state->advice;
+    const struct advice *advice = state->policies.advice;
     series_show_u64(metrics->single[GOVERNOR_ADVICE_HOLD], advice, advice && advice->hold);
     series_show(metrics->single[GOVERNOR_ADVICE_SLOWDOWN], advice && !isnan(advice->slowdown),
                 advice ? advice->slowdown : NAN);
-    const struct policy_writers *writers = state->writers;
+    const struct policy_writers *writers = state->policies.writers;
     series_show_u64(metrics->single[GOVERNOR_NVMM_WRITERS], writers, writers ? writers->n : 0);
     series_show(metrics->single[GOVERNOR_NVMM_EXPIRY], writers,
                 writers ? writers->expiry_seconds : NAN);
-    series_set_u64(metrics->single[GOVERNOR_BOUND_MISSED], state->counts.bound_missed);
+    series_set_u64(metrics->single[GOVERNOR_BOUND_MISSED], state->policies.counts.bound_missed);
     series_set_u64(metrics->single[GOVERNOR_JOURNAL_ERRORS], state->journal_errors);
     series_set_u64(metrics->single[GOVERNOR_JOURNAL_OPEN], state->journal_open);
     for (int i = 0; i < POLICY_KINDS; i++)
-        series_set_u64(metrics->policy_active[i], state->policy_active[i]);
+        series_set_u64(metrics->policy_active[i], state->policies.active[i]);
     for (int i = 0; i < KNOB_COUNT; i++)
         update_knob(&metrics->knobs[i], state->enforcer, (enum knob)i, facts->now_ns);
     for (int i = 0; i < CHOSEN_BYS; i++)
-        series_set_u64(metrics->chosen[i], state->counts.chosen[i]);
+        series_set_u64(metrics->chosen[i], state->policies.counts.chosen[i]);
     for (int i = 0; i < DEAD_REASONS; i++)
         series_set_u64(metrics->dead_man[i], state->dead_man[i]);
     update_counts(metrics, enforcer_counts(state->enforcer));

@@ -151,11 +151,11 @@ double sim_governor_learned(const struct sim_governor *governor, const char *con
     struct governor_state state;
 
     governor_look(governor->governor, &state);
-    for (size_t i = 0; i < state.n_calibrations; i++) {
-        const char *name = strrchr(state.calibrations[i].container, '/');
+    for (size_t i = 0; i < state.policies.n_calibrations; i++) {
+        const char *name = strrchr(state.policies.calibrations[i].container, '/');
 
         if (name && strcmp(name + 1, container) == 0)
-            return state.calibrations[i].latency_seconds;
+            return state.policies.calibrations[i].latency_seconds;
     }
     return NAN;
 }
@@ -165,9 +165,9 @@ double sim_governor_slowdown(const struct sim_governor *governor, const char *co
     struct governor_state state;
 
     governor_look(governor->governor, &state);
-    for (size_t i = 0; i < state.n_slowdowns; i++)
-        if (strcmp(state.slowdowns[i].container, container) == 0)
-            return state.slowdowns[i].slowdown;
+    for (size_t i = 0; i < state.policies.n_slowdowns; i++)
+        if (strcmp(state.policies.slowdowns[i].container, container) == 0)
+            return state.policies.slowdowns[i].slowdown;
     return NAN;
 }
 
@@ -176,5 +176,5 @@ uint64_t sim_governor_missed(const struct sim_governor *governor)
     struct governor_state state;
 
     governor_look(governor->governor, &state);
-    return state.counts.bound_missed;
+    return state.policies.counts.bound_missed;
 }

@@ -28,7 +28,7 @@ TEST(the_least_there_is)
     assert_float_equal(config->limits.writes_per_second, 50, 0);
     assert_int_equal(config->limits.cuts_per_10m, 20);
     assert_int_equal(config->quota_period_ms, 0);
-    assert_false(config->threshold.enabled);
+    assert_false(config->enabled[POLICY_THRESHOLD]);
     assert_int_equal(config->threshold.calibrate, CALIBRATE_BASELINE);
     assert_false(config->threshold.experiment);
     assert_float_equal(config->threshold.window_seconds, 1, 0);
@@ -48,7 +48,7 @@ TEST(everything)
         "\"limits\":{\"claims\":8,\"writes_per_second\":5,\"cuts_per_10m\":3,"
         "\"quota_period_ms\":10}}");
     const struct threshold_config *threshold = &config->threshold;
-    assert_true(config->enforce && threshold->enabled);
+    assert_true(config->enforce && config->enabled[POLICY_THRESHOLD]);
     assert_string_equal(config->exporter.socket, "/run/e.sock");
     assert_int_equal(config->exporter.user, 65534);
     assert_int_equal(config->dead_ns, 5000000000U);
@@ -87,7 +87,7 @@ TEST(policies_by_slowdown)
         "\"mode\":\"bound\",\"step\":\"5s\",\"model\":\"shadow\"},\"mba\":{\"enabled\":false,"
         "\"culprit_share\":0.2}}}");
     assert_true(config->classes[0].slowdown_bound == 1.5);
-    assert_true(config->ways.enabled && !config->mba.enabled);
+    assert_true(config->enabled[POLICY_WAYS] && !config->enabled[POLICY_MBA]);
     assert_int_equal(config->ways.model, VIEW_SHADOW);
     assert_true(config->ways.step_seconds == 5 && config->mba.step_seconds == 10);
     assert_true(config->mba.culprit_share == 0.2);
@@ -104,7 +104,8 @@ TEST(writers_to_persistent_memory)
         governor_start_config("{\"governor\":1," CLASSES ",\"policies\":{\"nvmm_cores\":{"
                               "\"classes\":[\"batch\"],\"cpus\":\"13-15\"}}}");
     const struct nvmm_config *nvmm = &config->nvmm;
-    assert_true(nvmm->enabled && nvmm->dimms == 1 && nvmm->expiry_seconds == 0.2);
+    assert_true(config->enabled[POLICY_NVMM_CORES] && nvmm->dimms == 1 &&
+                nvmm->expiry_seconds == 0.2);
     assert_true(nvmm->engage.engage_writers == 8 && nvmm->engage.release_writers == 4);
     assert_true(CPU_COUNT(&nvmm->cpus) == 3 && CPU_ISSET(13, &nvmm->cpus));
     assert_int_equal(config->owners[1][KNOB_AFFINITY], POLICY_NVMM_CORES);
@@ -113,7 +114,7 @@ TEST(writers_to_persistent_memory)
         "{\"governor\":1," CLASSES ",\"policies\":{\"nvmm_cores\":{\"enabled\":false,"
         "\"cpus\":\"0\",\"dimms\":6,\"engage\":10,\"expiry\":\"3s\",\"engage_after\":"
         "\"1s\",\"release_after\":\"9s\"}}}");
-    assert_true(!config->nvmm.enabled && config->nvmm.dimms == 6);
+    assert_true(!config->enabled[POLICY_NVMM_CORES] && config->nvmm.dimms == 6);
     assert_true(config->nvmm.engage.release_writers == 5 && config->nvmm.expiry_seconds == 3);
     assert_true(config->nvmm.engage.engage_seconds == 1 &&
                 config->nvmm.engage.release_seconds == 9);

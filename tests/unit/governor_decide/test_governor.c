@@ -267,8 +267,8 @@ TEST_WITH(attribution_chooses_before_reads, setup, teardown)
     expect_quota(scene, BATCH, "100000 100000");
     assert_string_equal(chosen_by_names[scene->last.chosen_by], "reads");
     governor_look(scene->governor, &look);
-    assert_int_equal(look.counts.chosen[CHOSEN_BY_LATENCY], 1);
-    assert_int_equal(look.counts.chosen[CHOSEN_BY_READS], 1);
+    assert_int_equal(look.policies.counts.chosen[CHOSEN_BY_LATENCY], 1);
+    assert_int_equal(look.policies.counts.chosen[CHOSEN_BY_READS], 1);
 }
 
 /* batch has the only claim, and compute makes shop wait; before, nobody asks again and again. */
@@ -311,7 +311,7 @@ TEST_WITH(who_is_exempt_is_not_to_be_moved, setup, teardown)
         tick(scene, 100);
     }
     governor_look(scene->governor, &look);
-    assert_string_equal(look.advice->candidate, "jobs/batch-0/batch");
+    assert_string_equal(look.policies.advice->candidate, "jobs/batch-0/batch");
 }
 
 TEST_WITH(observing_it_decides_and_writes_nothing, setup, teardown)
@@ -662,9 +662,9 @@ TEST_WITH(another_configuration_cuts_nobody, setup, teardown)
     expect_quota(scene, BATCH, "150000 100000");
     expect_quota(scene, COMPUTE, "250000 100000");
     governor_look(scene->governor, &look);
-    assert_int_equal(look.counts.chosen[CHOSEN_BY_NOTHING],
+    assert_int_equal(look.policies.counts.chosen[CHOSEN_BY_NOTHING],
                      1); /* the first window has none before */
-    assert_int_equal(look.counts.chosen[CHOSEN_BY_READS], 1);
+    assert_int_equal(look.policies.counts.chosen[CHOSEN_BY_READS], 1);
 }
 
 /* Another mode goes on from what it finds, and back. */

@@ -167,9 +167,9 @@ static const struct policy_calibration *calibration_of(const struct scene *scene
 {
     struct governor_state look;
     governor_look(scene->governor, &look);
-    for (size_t i = 0; i < look.n_calibrations; i++)
-        if (strstr(look.calibrations[i].container, names[guest]))
-            return &look.calibrations[i];
+    for (size_t i = 0; i < look.policies.n_calibrations; i++)
+        if (strstr(look.policies.calibrations[i].container, names[guest]))
+            return &look.policies.calibrations[i];
     return NULL;
 }
 
@@ -185,7 +185,7 @@ static uint64_t ended(const struct scene *scene, enum calibration_phase phase)
 {
     struct governor_state look;
     governor_look(scene->governor, &look);
-    return look.counts.calibrations[phase];
+    return look.policies.counts.calibrations[phase];
 }
 
 static bool is_holding(const struct scene *scene)
@@ -193,8 +193,8 @@ static bool is_holding(const struct scene *scene)
     struct governor_state look;
     governor_look(scene->governor, &look);
     bool holding = false;
-    for (size_t i = 0; i < look.n_calibrations; i++)
-        holding |= look.calibrations[i].phase == CALIBRATION_HOLDING;
+    for (size_t i = 0; i < look.policies.n_calibrations; i++)
+        holding |= look.policies.calibrations[i].phase == CALIBRATION_HOLDING;
     return holding;
 }
 

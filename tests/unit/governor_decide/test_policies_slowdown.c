@@ -252,11 +252,11 @@ static void after(struct scene *scene, unsigned n, enum knob knob, double one, d
     expect(scene, knob, one, two, three);
 }
 
-static struct policy_counts counts_of(const struct scene *scene)
+static struct policy_report report_of(const struct scene *scene)
 {
-    struct policy_counts counts = {0};
-    policies_count(&scene->policies, &counts);
-    return counts;
+    struct policy_report report = {.tries = false};
+    policies_report(&scene->policies, &report);
+    return report;
 }
 
 /* ---- what is told ---- */
@@ -301,7 +301,7 @@ TEST_WITH(a_way_after_three_steps_over_the_bound, setup, teardown)
     expect(scene, KNOB_WAYS, 8, 8, 0);
     run(scene, 1);
     expect(scene, KNOB_WAYS, 7, 7, 0);
-    assert_true(policies_active(&scene->policies, POLICY_WAYS));
+    assert_true(report_of(scene).active[POLICY_WAYS]);
     after(scene, 3, KNOB_WAYS, 6, 6, 0);
     assert_string_equal(holding_of(scene, KNOB_WAYS, "/3")->because.cause, "shop/pod/cart");
     assert_true(fabs(holding_of(scene, KNOB_WAYS, "/3")->because.measured - 1.6) < 1e-9);
@@ -322,7 +322,7 @@ TEST_WITH(what_is_lost_in_memory_takes_no_way, setup, teardown)
     scene->cache_part = 0.29;
     run(scene, 1);
     after(scene, 20, KNOB_WAYS, 8, 8, 0);
-    assert_int_equal(counts_of(scene).bound_missed, 0);
+    assert_int_equal(report_of(scene).counts.bound_missed, 0);
 }
 
 TEST_WITH(at_the_floor_the_bound_is_missed, setup, teardown)
@@ -331,9 +331,9 @@ TEST_WITH(at_the_floor_the_bound_is_missed, setup, teardown)
     scene->slowdowns[1] = 2;
     run(scene, 1);
     after(scene, 3 * 6, KNOB_WAYS, 2, 2, 0);
-    assert_int_equal(counts_of(scene).bound_missed, 0);
+    assert_int_equal(report_of(scene).counts.bound_missed, 0);
     after(scene, 3, KNOB_WAYS, 2, 2, 0);
-    assert_int_equal(counts_of(scene).bound_missed, 1);
+    assert_int_equal(report_of(scene).counts.bound_missed, 1);
 }
 
 /* The class with most gives; both together as soon as they have equally many, in turn. */
@@ -353,7 +353,7 @@ TEST_WITH(without_a_slowdown_nothing_is_held, setup, teardown)
     scene->slowdowns[0] = scene->slowdowns[1] = NAN;
     run(scene, 1);
     steps(scene, 5);
-    assert_false(policies_active(&scene->policies, POLICY_WAYS));
+    assert_false(report_of(scene).active[POLICY_WAYS]);
     assert_int_equal(scene->changes, 0);
 }
 
@@ -427,9 +427,9 @@ TEST_WITH(who_reads_gets_less_bandwidth, setup, teardown)
     run(scene, 1);
     after(scene, 1, KNOB_MBA, 100, 90, 0);
     after(scene, 7, KNOB_MBA, 100, 20, 0);
-    assert_int_equal(counts_of(scene).bound_missed, 0);
+    assert_int_equal(report_of(scene).counts.bound_missed, 0);
     after(scene, 1, KNOB_MBA, 100, 20, 0);
-    assert_int_equal(counts_of(scene).bound_missed, 1);
+    assert_int_equal(report_of(scene).counts.bound_missed, 1);
     scene->slowdowns[0] = 1.4;
     after(scene, 2, KNOB_MBA, 100, 20, 0);
     after(scene, 1, KNOB_MBA, 100, 30, 0);
@@ -475,12 +475,12 @@ TEST_WITH(attribution_chooses_before_reads, setup, teardown)
         scene->waits[i] = i == 3 ? 0.2 : 0.01;
     run(scene, 1);
     after(scene, 2, KNOB_MBA, 100, 80, 0);
-    assert_int_equal(counts_of(scene).chosen[CHOSEN_BY_WAIT], 2);
+    assert_int_equal(report_of(scene).counts.chosen[CHOSEN_BY_WAIT], 2);
     assert_int_equal(holding_of(scene, KNOB_MBA, "/4")->because.chosen_by, CHOSEN_BY_WAIT);
     memset(scene->waits, 0, sizeof scene->waits);
     steps(scene, 2); /* the first of them ends ten seconds after the answer */
     expect(scene, KNOB_MBA, 90, 70, 0);
-    assert_int_equal(counts_of(scene).chosen[CHOSEN_BY_READS], 1);
+    assert_int_equal(report_of(scene).counts.chosen[CHOSEN_BY_READS], 1);
 }
 
 /* one reads 95 %, and then two by far more; there is a claim for one of them. */
@@ -629,11 +629,10 @@ static void run_epochs(struct scene *scene, unsigned seconds, double alone, doub
 
 static double measured(const struct scene *scene, const char *container)
 {
-    const struct policy_slowdown *list;
-    size_t n = policies_slowdowns(&scene->policies, &list);
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(list[i].container, container) == 0)
-            return list[i].slowdown;
+    const struct policy_report report = report_of(scene);
+    for (size_t i = 0; i < report.n_slowdowns; i++)
+        if (strcmp(report.slowdowns[i].container, container) == 0)
+            return report.slowdowns[i].slowdown;
     return NAN;
 }
 
@@ -696,18 +695,18 @@ TEST_WITH(without_room_for_all_no_epoch_begins, setup, teardown)
     set_limits(scene, 5, 1000);
     run_epochs(scene, 300, 6.818e-3, 1);
     assert_int_equal(scene->changes, 0);
-    assert_false(policies_active(&scene->policies, POLICY_EPOCHS));
+    assert_false(report_of(scene).active[POLICY_EPOCHS]);
     set_limits(scene, 6, 5);
     run_epochs(scene, 300, 6.818e-3, 1);
     assert_int_equal(scene->changes, 0);
-    assert_false(policies_active(&scene->policies, POLICY_EPOCHS));
+    assert_false(report_of(scene).active[POLICY_EPOCHS]);
     expect_said_once(file, "6 settings are to be held in one tick: limits.claims leaves 5, "
                            "limits.writes_per_second 1000");
     scene->log.fd = -1;
     fclose(file);
     set_limits(scene, 6, 6);
     run_epochs(scene, 1, 6.818e-3, 1);
-    assert_true(policies_active(&scene->policies, POLICY_EPOCHS));
+    assert_true(report_of(scene).active[POLICY_EPOCHS]);
     run_epochs(scene, 102, 6.818e-3, 1);
     expect_measured(scene, "cart", 6.818 / 5.4);
 }
@@ -728,7 +727,7 @@ TEST_WITH(who_cannot_be_held_stops_epochs, setup, teardown)
         run_epochs(scene, 103, 6.818e-3, 1);
         assert_true(isnan(measured(scene, "cart")) == cases[i].stops);
         assert_true((scene->changes == 0) == cases[i].stops);
-        assert_true(policies_active(&scene->policies, POLICY_EPOCHS) != cases[i].stops);
+        assert_true(report_of(scene).active[POLICY_EPOCHS] != cases[i].stops);
         assert_int_equal(enforcer_open(scene->enforcer), 0);
         teardown(state);
         setup(state);
@@ -745,7 +744,7 @@ TEST_WITH(who_is_let_alone_stops_epochs, setup, teardown)
         guard_changed(&holding->memory, SECOND);
     run_epochs(scene, 300, 6.818e-3, 1);
     assert_int_equal(scene->changes, 0);
-    assert_false(policies_active(&scene->policies, POLICY_EPOCHS));
+    assert_false(report_of(scene).active[POLICY_EPOCHS]);
 }
 
 /* It was held, and then moved into a group of somebody else's; or its machine has nothing left. */
@@ -808,7 +807,7 @@ TEST_WITH(what_was_measured_long_ago_is_not_shown, setup, teardown)
 
 static const struct advice *advice_of(const struct scene *scene)
 {
-    return policies_advice(&scene->policies);
+    return report_of(scene).advice;
 }
 
 /* Minutes with a slowdown of cart's, where api's is 1. */
@@ -823,11 +822,11 @@ TEST_WITH(hold_after_three_minutes_and_ok_after_ten, setup, teardown)
     struct scene *scene = started(state, ADVICE);
     run(scene, 1);
     assert_true(isnan(advice_of(scene)->slowdown));
-    assert_false(policies_active(&scene->policies, POLICY_ADVICE));
+    assert_false(report_of(scene).active[POLICY_ADVICE]);
     minutes(scene, 2, 3);
     assert_false(advice_of(scene)->hold);
     minutes(scene, 1, 3);
-    assert_true(advice_of(scene)->hold && policies_active(&scene->policies, POLICY_ADVICE));
+    assert_true(advice_of(scene)->hold && report_of(scene).active[POLICY_ADVICE]);
     assert_float_equal(advice_of(scene)->slowdown, 3, 1e-9);
     assert_string_equal(advice_of(scene)->cause, "shop/pod/cart");
     minutes(scene, 4, 1);

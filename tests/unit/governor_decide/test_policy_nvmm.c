@@ -193,8 +193,8 @@ static struct policy_writers look(const struct scene *scene)
 {
     struct governor_state state;
     governor_look(scene->governor, &state);
-    assert_non_null(state.writers);
-    return *state.writers;
+    assert_non_null(state.policies.writers);
+    return *state.policies.writers;
 }
 
 /* It acts on the fifth fresh tick, which is the first of five seconds. */

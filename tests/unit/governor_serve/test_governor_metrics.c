@@ -41,8 +41,8 @@ static char *page_of(struct scene *scene, double wanted)
     struct governor_facts facts = {.state = {.enforcer = scene->run.enforcer,
                                              .liveness = &scene->run.liveness,
                                              .ticks = ++scene->tick,
-                                             .calibrations = scene->calibrations,
-                                             .n_calibrations = scene->n_calibrations},
+                                             .policies.calibrations = scene->calibrations,
+                                             .policies.n_calibrations = scene->n_calibrations},
                                    .now_ns = 2000000001};
     const struct tick tick = {.number = scene->tick, .wall_ns = 1};
     struct textbuf text = TEXTBUF_INIT;
@@ -51,7 +51,7 @@ static char *page_of(struct scene *scene, double wanted)
         enforcer_want(enforcer_see(scene->run.enforcer, KNOB_CPU, &subject), wanted, &because);
     enforcer_commit(scene->run.enforcer);
     facts.state.open = enforcer_open(scene->run.enforcer);
-    facts.state.counts.calibrations[CALIBRATION_LEARNED] = scene->learned;
+    facts.state.policies.counts.calibrations[CALIBRATION_LEARNED] = scene->learned;
     governor_metrics_update(scene->metrics, &facts);
     assert_int_equal(store_publish(scene->run.store, &tick), 0);
     struct snapshot *snapshot = store_acquire(scene->run.store);

@@ -102,10 +102,10 @@ static void show(struct scene *scene, bool paused)
                                                           .cpus = 2};
     const struct governor_state state = {.enforcer = scene->run.enforcer,
                                          .liveness = &scene->run.liveness,
-                                         .advice = &scene->advice,
+                                         .policies.advice = &scene->advice,
                                          .paused = paused,
-                                         .calibrations = &calibration,
-                                         .n_calibrations = 1,
+                                         .policies.calibrations = &calibration,
+                                         .policies.n_calibrations = 1,
                                          .forecast = scene->forecast};
     governor_pages_state(scene->pages, &state, now());
 }
@@ -188,7 +188,7 @@ TEST_WITH(experiments_are_shown, setup, teardown)
     experiment_init(&experiment, 1);
     const struct governor_state look = {.enforcer = scene->run.enforcer,
                                         .liveness = &scene->run.liveness,
-                                        .advice = &scene->advice,
+                                        .policies.advice = &scene->advice,
                                         .experiment = &experiment};
     governor_pages_state(scene->pages, &look, now());
     expect(scene, "/api/v1/state", 200, ",\"experiments\":[]}");

@@ -141,9 +141,9 @@ static void start(struct node *node)
 
 static void finish(struct node *node)
 {
-    struct policy_counts counts = {0};
-    policies_count(&node->policies, &counts);
-    node->result.futile = (unsigned)counts.futile;
+    struct policy_report report = {.tries = false};
+    policies_report(&node->policies, &report);
+    node->result.futile = (unsigned)report.counts.futile;
     node->result.over_limit = node->fake.wrong;
     policies_release(&node->policies);
     enforcer_free(node->enforcer);

@@ -280,17 +280,12 @@ const struct policy_calibration *calibration_reason(const struct calibration *ca
     return calibration->reason;
 }
 
-size_t calibration_list(const struct calibration *calibration,
-                        const struct policy_calibration **list)
+void calibration_report(const struct calibration *calibration, struct policy_report *out)
 {
-    *list = calibration->list;
-    return calibration->n_list;
-}
-
-void calibration_count(const struct calibration *calibration, struct policy_counts *counts)
-{
+    out->calibrations = calibration->list;
+    out->n_calibrations = calibration->n_list;
     for (int phase = 0; phase < CALIBRATION_PHASES; phase++)
-        counts->calibrations[phase] += calibration->ended[phase];
+        out->counts.calibrations[phase] += calibration->ended[phase];
 }
 
 void calibration_tell(const struct policy_calibration *list, size_t n, const struct log *log)

@@ -47,10 +47,8 @@ void calibration_rest(struct calibration *calibration);
 
 /* Of the last tick. NULL: nobody is held. */
 const struct policy_calibration *calibration_reason(const struct calibration *calibration);
-size_t calibration_list(const struct calibration *calibration,
-                        const struct policy_calibration **list);
-/* Adds to 'counts'. */
-void calibration_count(const struct calibration *calibration, struct policy_counts *counts);
+/* Those of the last tick, and how all have ended. */
+void calibration_report(const struct calibration *calibration, struct policy_report *out);
 /* A line for each that the last tick has changed. */
 void calibration_tell(const struct policy_calibration *list, size_t n, const struct log *log);
 

@@ -92,36 +92,34 @@ struct policy_writers {
     double expiry_seconds;
 };
 
+/* What policies say of themselves, of the last tick. What it points to is theirs, and valid until
+ * their next decide. */
+struct policy_report {
+    bool active[POLICY_KINDS]; /* it had what it decides by; else it holds nothing */
+    /* Why it is not active although it has somebody to act for, in words; NULL or "": it is, or has
+     * nobody. */
+    const char *obstacle[POLICY_KINDS];
+    bool tries; /* somebody has more for a while, to see what that does */
+    struct policy_counts counts;
+    const struct advice *advice;             /* NULL: no policy gives any */
+    const struct policy_slowdown *slowdowns; /* that were measured */
+    size_t n_slowdowns;
+    const struct policy_calibration *calibrations; /* of containers that are there */
+    size_t n_calibrations;
+    const struct policy_writers *writers; /* NULL: no policy looks at any */
+};
+
 struct policy_ops {
-    enum policy_kind kind;
-    bool (*enabled)(const struct config *config);
     /* 'config' is borrowed until free. 0 or -ENOMEM. */
     int (*init)(const struct config *config, void **self);
     /* May be NULL: it begins anew. Takes what 'before', the same policy of an earlier
      * configuration, has learned of containers, but for its counts. */
     void (*inherit)(void *self, void *before);
     void (*decide)(void *self, const struct policy_tick *tick);
-    /* Whether it had what it decides by in the last tick; otherwise it holds nothing. */
-    bool (*active)(const void *self);
-    /* May be NULL: it never has one. Why it is not active although it has somebody to act for, in
-     * words, "" without one. Valid until the next decide. */
-    const char *(*obstacle)(const void *self);
-    /* May be NULL: it never does. Whether somebody has more for a while, to see what that does. */
-    bool (*tries)(const void *self);
-    /* May be NULL: it counts nothing. Adds to 'counts'. */
-    void (*count)(const void *self, struct policy_counts *counts);
-    /* May be NULL: it gives none. Valid until the next decide. */
-    const struct advice *(*advise)(const void *self);
-    /* May be NULL: it measures nothing. Valid until the next decide. */
-    size_t (*slowdowns)(const void *self, const struct policy_slowdown **list);
-    /* May be NULL: it looks at none. Valid until the next decide. */
-    const struct policy_writers *(*writers)(const void *self);
-    /* May be NULL: it learns none. Valid until the next decide. */
-    size_t (*calibrations)(const void *self, const struct policy_calibration **list);
+    /* Sets its part, and adds to the counts. */
+    void (*report)(const void *self, struct policy_report *out);
     void (*free)(void *self);
 };
-
-extern const struct policy_ops *const policy_table[POLICY_KINDS];
 
 /* The policies that a configuration enables. */
 struct policies {
@@ -134,19 +132,8 @@ void policies_release(struct policies *policies);
 /* What those of an earlier configuration have learned. These are released afterwards. */
 void policies_inherit(const struct policies *policies, const struct policies *before);
 void policies_decide(const struct policies *policies, const struct policy_tick *tick);
-void policies_count(const struct policies *policies, struct policy_counts *counts);
-/* NULL: no policy that is enabled gives any. */
-const struct advice *policies_advice(const struct policies *policies);
-/* Those of the policy that measures. */
-size_t policies_slowdowns(const struct policies *policies, const struct policy_slowdown **list);
-/* NULL: no policy that is enabled looks at any. */
-const struct policy_writers *policies_writers(const struct policies *policies);
-/* Those of the policy that calibrates. */
-size_t policies_calibrations(const struct policies *policies,
-                             const struct policy_calibration **list);
-/* Whether any does. */
-bool policies_try(const struct policies *policies);
-bool policies_active(const struct policies *policies, enum policy_kind kind);
+/* Adds to out->counts; the rest of it is all zero before. */
+void policies_report(const struct policies *policies, struct policy_report *out);
 /* A line for each obstacle that the last tick has found. */
 void policies_tell(struct policies *policies, const struct log *log);
 

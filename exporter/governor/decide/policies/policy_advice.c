@@ -35,11 +35,6 @@ struct advice_policy {
     struct advice advice;
 };
 
-static bool enabled(const struct config *config)
-{
-    return config->advice.enabled;
-}
-
 static void release(void *self)
 {
     struct advice_policy *policy = self;
@@ -164,22 +159,16 @@ static void decide(void *self, const struct policy_tick *tick)
     policy->advice.hold = control_admission_step(&policy->admission, &policy->control, slowdown);
 }
 
-static bool active(const void *self)
+static void report(const void *self, struct policy_report *out)
 {
-    return !isnan(((const struct advice_policy *)self)->advice.slowdown);
-}
-
-static const struct advice *advise(const void *self)
-{
-    return &((const struct advice_policy *)self)->advice;
+    const struct advice_policy *policy = self;
+    out->active[POLICY_ADVICE] = !isnan(policy->advice.slowdown);
+    out->advice = &policy->advice;
 }
 
 const struct policy_ops advice_policy = {
-    .kind = POLICY_ADVICE,
-    .enabled = enabled,
     .init = init,
     .decide = decide,
-    .active = active,
-    .advise = advise,
+    .report = report,
     .free = release,
 };

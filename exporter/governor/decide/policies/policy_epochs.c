@@ -71,11 +71,6 @@ struct epochs_policy {
     char obstacle[SURVEY_OBSTACLE_MAX]; /* to an epoch; "": none */
 };
 
-static bool enabled(const struct config *config)
-{
-    return config->epochs.enabled;
-}
-
 static void release(void *self)
 {
     struct epochs_policy *policy = self;
@@ -322,30 +317,18 @@ static void decide(void *self, const struct policy_tick *tick)
     show(policy, tick->now);
 }
 
-static bool active(const void *self)
-{
-    return ((const struct epochs_policy *)self)->active;
-}
-
-static const char *obstacle(const void *self)
-{
-    return ((const struct epochs_policy *)self)->obstacle;
-}
-
-static size_t slowdowns(const void *self, const struct policy_slowdown **list)
+static void report(const void *self, struct policy_report *out)
 {
     const struct epochs_policy *policy = self;
-    *list = policy->shown;
-    return policy->n_shown;
+    out->active[POLICY_EPOCHS] = policy->active;
+    out->obstacle[POLICY_EPOCHS] = policy->obstacle;
+    out->slowdowns = policy->shown;
+    out->n_slowdowns = policy->n_shown;
 }
 
 const struct policy_ops epochs_policy = {
-    .kind = POLICY_EPOCHS,
-    .enabled = enabled,
     .init = init,
     .decide = decide,
-    .active = active,
-    .obstacle = obstacle,
-    .slowdowns = slowdowns,
+    .report = report,
     .free = release,
 };

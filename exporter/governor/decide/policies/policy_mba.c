@@ -36,11 +36,6 @@ struct mba_policy {
     size_t n;
 };
 
-static bool enabled(const struct config *config)
-{
-    return config->mba.enabled;
-}
-
 static void release(void *self)
 {
     struct mba_policy *policy = self;
@@ -220,25 +215,18 @@ static void decide(void *self, const struct policy_tick *tick)
     }
 }
 
-static bool active(const void *self)
-{
-    return ((const struct mba_policy *)self)->active;
-}
-
-static void count(const void *self, struct policy_counts *counts)
+static void report(const void *self, struct policy_report *out)
 {
     const struct mba_policy *policy = self;
-    counts->bound_missed += policy->bound_missed;
+    out->active[POLICY_MBA] = policy->active;
+    out->counts.bound_missed += policy->bound_missed;
     for (int by = 0; by < CHOSEN_BYS; by++)
-        counts->chosen[by] += policy->chosen[by];
+        out->counts.chosen[by] += policy->chosen[by];
 }
 
 const struct policy_ops mba_policy = {
-    .kind = POLICY_MBA,
-    .enabled = enabled,
     .init = init,
     .decide = decide,
-    .active = active,
-    .count = count,
+    .report = report,
     .free = release,
 };

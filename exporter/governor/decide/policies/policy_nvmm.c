@@ -36,11 +36,6 @@ struct nvmm_policy {
     bool told;                     /* there was a list that could be gone by */
 };
 
-static bool enabled(const struct config *config)
-{
-    return config->nvmm.enabled;
-}
-
 static int init(const struct config *config, void **self)
 {
     struct nvmm_policy *policy = calloc(1, sizeof *policy);
@@ -207,27 +202,16 @@ static void decide(void *self, const struct policy_tick *tick)
     act(policy, tick, per_dimm);
 }
 
-static bool active(const void *self)
+static void report(const void *self, struct policy_report *out)
 {
-    return ((const struct nvmm_policy *)self)->told;
-}
-
-static const struct policy_writers *writers(const void *self)
-{
-    return &((const struct nvmm_policy *)self)->writers;
-}
-
-static void release(void *self)
-{
-    free(self);
+    const struct nvmm_policy *policy = self;
+    out->active[POLICY_NVMM_CORES] = policy->told;
+    out->writers = &policy->writers;
 }
 
 const struct policy_ops nvmm_policy = {
-    .kind = POLICY_NVMM_CORES,
-    .enabled = enabled,
     .init = init,
     .decide = decide,
-    .active = active,
-    .writers = writers,
-    .free = release,
+    .report = report,
+    .free = free,
 };

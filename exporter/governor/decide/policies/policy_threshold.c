@@ -22,11 +22,6 @@
 /* Windows without a latency in which a protected container may still be waiting. */
 enum { SILENT_WINDOWS = 3 };
 
-static bool enabled(const struct config *config)
-{
-    return config->threshold.enabled;
-}
-
 static void release(void *self)
 {
     struct threshold_policy *policy = self;
@@ -340,47 +335,24 @@ static void decide(void *self, const struct policy_tick *tick)
     decide_window(policy, &window);
 }
 
-static void count(const void *self, struct policy_counts *counts)
+static void report(const void *self, struct policy_report *out)
 {
     const struct threshold_policy *policy = self;
-    counts->futile += benefit_bars(policy->benefit);
-    for (int by = 0; by < CHOSEN_BYS; by++)
-        counts->chosen[by] += policy->chosen[by];
-    calibration_count(policy->calibration, counts);
-}
-
-static size_t calibrations(const void *self, const struct policy_calibration **list)
-{
-    const struct threshold_policy *policy = self;
-    return policy->config->threshold.calibrate == CALIBRATE_THROTTLE
-               ? calibration_list(policy->calibration, list)
-               : 0;
-}
-
-static bool active(const void *self)
-{
-    const struct threshold_policy *policy = self;
-    return policy->any || policy->holding;
-}
-
-static bool tries(const void *self)
-{
-    const struct threshold_policy *policy = self;
-    bool any = false;
+    out->active[POLICY_THRESHOLD] = policy->any || policy->holding;
     for (size_t i = 0; i < policy->n && policy->config->threshold.mode == CONTROL_SAFE; i++)
-        any |= policy->apps[i].on_trial;
-    return any;
+        out->tries |= policy->apps[i].on_trial;
+    out->counts.futile += benefit_bars(policy->benefit);
+    for (int by = 0; by < CHOSEN_BYS; by++)
+        out->counts.chosen[by] += policy->chosen[by];
+    calibration_report(policy->calibration, out);
+    if (policy->config->threshold.calibrate != CALIBRATE_THROTTLE)
+        out->n_calibrations = 0;
 }
 
 const struct policy_ops threshold_policy = {
-    .kind = POLICY_THRESHOLD,
-    .enabled = enabled,
     .init = init,
     .inherit = inherit,
     .decide = decide,
-    .active = active,
-    .tries = tries,
-    .count = count,
-    .calibrations = calibrations,
+    .report = report,
     .free = release,
 };

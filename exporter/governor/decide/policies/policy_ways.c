@@ -24,11 +24,6 @@ struct ways_policy {
     unsigned taken[CONFIG_CLASSES_MAX]; /* ways, from each container of the class */
 };
 
-static bool enabled(const struct config *config)
-{
-    return config->ways.enabled;
-}
-
 static int init(const struct config *config, void **self)
 {
     struct ways_policy *policy = calloc(1, sizeof *policy);
@@ -120,22 +115,16 @@ static void decide(void *self, const struct policy_tick *tick)
     }
 }
 
-static bool active(const void *self)
+static void report(const void *self, struct policy_report *out)
 {
-    return ((const struct ways_policy *)self)->active;
-}
-
-static void count(const void *self, struct policy_counts *counts)
-{
-    counts->bound_missed += ((const struct ways_policy *)self)->bound_missed;
+    const struct ways_policy *policy = self;
+    out->active[POLICY_WAYS] = policy->active;
+    out->counts.bound_missed += policy->bound_missed;
 }
 
 const struct policy_ops ways_policy = {
-    .kind = POLICY_WAYS,
-    .enabled = enabled,
     .init = init,
     .decide = decide,
-    .active = active,
-    .count = count,
+    .report = report,
     .free = release,
 };
