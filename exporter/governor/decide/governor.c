@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/governor/decide/experiment_turn.h"
 #include "exporter/governor/decide/policies/calibration.h"
 #include "exporter/governor/decide/policies/policy.h"
 #include "exporter/governor/see/exemptions.h"

@@ -50,7 +50,7 @@ void governor_take(struct governor *governor, const struct view *view, uint64_t 
                    uint64_t wall_ns);
 
 /* After a take of the same view: a pair of an experiment, if the configuration has "experiment" and
- * it acts on a machine that is counted now, never on a recording (experiment_turn.h). Paused, or
+ * it acts on a machine that is counted now, never on a recording (experiment.h). Paused, or
  * without a view, one that is under way ends. */
 void governor_experiment(struct governor *governor, const struct view *view,
                          const struct experiment_meter *meter, uint64_t wall_ns);

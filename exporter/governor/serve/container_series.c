@@ -1,4 +1,4 @@
-#include "exporter/governor/serve/container_series.h"
+#include "exporter/governor/serve/self_metrics.h"
 
 #include <errno.h>
 #include <stdlib.h>

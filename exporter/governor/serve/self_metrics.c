@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "exporter/governor/serve/container_series.h"
 #include "exporter/service/own_process.h"
 
 enum { MODE_OBSERVE, MODE_ENFORCE, MODE_PAUSED, MODES };

@@ -67,4 +67,14 @@ struct governor_facts {
 /* Before publishing. A claim that comes or goes allocates; if that fails it is not shown. */
 void governor_metrics_update(struct governor_metrics *metrics, const struct governor_facts *facts);
 
+/* Those of single containers: series come with a container that is turned down, or whose slowdown was
+ * measured, and go with it; they are the store's. */
+struct container_series;
+
+/* 'families', by enum governor_metric, are borrowed. -ENOMEM. */
+int container_series_new(struct family *const *families, struct container_series **out);
+/* Accepts NULL. */
+void container_series_free(struct container_series *all);
+void container_series_update(struct container_series *all, const struct governor_state *state);
+
 #endif

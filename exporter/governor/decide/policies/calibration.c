@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporter/base/hash.h"
 #include "exporter/governor/decide/control/control_calibration.h"
 #include "exporter/governor/decide/control/control_threshold.h"
 

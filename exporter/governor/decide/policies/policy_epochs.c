@@ -18,12 +18,13 @@
 #include <string.h>
 
 #include "exporter/governor/decide/control/control_billing.h"
-#include "exporter/governor/decide/policies/survey.h"
+#include "exporter/governor/decide/policies/policy.h"
 
 enum {
     EPOCH_TICKS = 2,
     ESTIMATES = 5,
-    STALE_ROUNDS = 4 /* without an estimate: what is shown is too old */
+    STALE_ROUNDS = 4, /* without an estimate: what is shown is too old */
+    SURVEY_OBSTACLE_MAX = 512
 };
 
 /* Between two epochs of a container, in seconds and cuts: the guard allows so many cuts in ten
@@ -201,6 +202,73 @@ static void estimate(struct app *app, double now)
 
 /* ---- best effort ---- */
 
+/* Of the settings that are this policy's. */
+struct survey {
+    size_t n_held, n_free; /* at their least, and not */
+    unsigned knobs;        /* of both: one bit for each */
+    /* One that cannot be turned down now, or of which nobody knows what it is; NULL: none. */
+    const struct holding *stuck;
+    const char *why; /* that is so */
+};
+
+static bool has_nothing(const struct holding *holding, unsigned knobs)
+{
+    return holding->why == -ERANGE || holding->why == -ENOENT ||
+           (holding->why == -ENODEV && !(knobs >> holding->claim.knob & 1));
+}
+
+static void look_at(struct survey *survey, const struct enforcer *enforcer,
+                    const struct holding *holding)
+{
+    survey->knobs |= 1u << holding->claim.knob;
+    if (holding->claim.value == holding->claim.least && !holding->unsure) {
+        survey->n_held++;
+        return;
+    }
+    survey->n_free++;
+    enum guard_verdict verdict = enforcer_would(enforcer, holding);
+    if (verdict == GUARD_PASS)
+        return;
+    survey->stuck = holding;
+    survey->why = guard_verdict_names[verdict];
+}
+
+/*
+ * What has nothing to take, or nobody in it, is not counted; nor is what this machine has not: it
+ * is stuck only if it was among 'knobs', which were held before.
+ */
+static void survey_take(struct survey *survey, const struct policy_tick *tick, unsigned knobs)
+{
+    *survey = (struct survey){.n_held = 0};
+    for (size_t i = 0; i < tick->n; i++)
+        for (int knob = 0; knob < KNOB_COUNT; knob++) {
+            const struct holding *holding = tick->governed[i].holdings[knob];
+            if (!holding || holding->policy != POLICY_EPOCHS)
+                continue;
+            if (holding->known) {
+                look_at(survey, tick->enforcer, holding);
+            } else if (!has_nothing(holding, knobs)) {
+                survey->stuck = holding;
+                survey->why = strerror(-holding->why);
+            }
+        }
+}
+
+/* Why not all can be held in one tick; "": they can, as far as that is known. */
+static void survey_obstacle(const struct survey *survey, const struct room *room,
+                            char out[SURVEY_OBSTACLE_MAX])
+{
+    out[0] = '\0';
+    if (survey->stuck)
+        snprintf(out, SURVEY_OBSTACLE_MAX, "the %s of %s cannot be held: %s",
+                 knob_name(survey->stuck->claim.knob), survey->stuck->claim.container, survey->why);
+    else if (survey->n_free > room->claims || survey->n_free > room->most_writes)
+        snprintf(out, SURVEY_OBSTACLE_MAX,
+                 "%zu settings are to be held in one tick: limits.claims leaves %zu, "
+                 "limits.writes_per_second %zu",
+                 survey->n_free, room->claims, room->most_writes);
+}
+
 static struct holding *holding_of(const struct governed *governed, enum knob knob)
 {
     struct holding *holding = governed->holdings[knob];
@@ -302,7 +370,7 @@ static void decide(void *self, const struct policy_tick *tick)
 {
     struct epochs_policy *policy = self;
     struct survey found;
-    survey_take(&found, tick, POLICY_EPOCHS, policy->knobs);
+    survey_take(&found, tick, policy->knobs);
     look(policy, tick);
     bool valid = policy->n > 0 && found.n_held > 0 && found.n_free == 0 && !found.stuck &&
                  other_changes(tick) == policy->changes;
