@@ -257,8 +257,7 @@ static void begin(const struct experiment_turn *turn, const struct suspect *susp
 {
     const struct view_container *container = suspect->first->container;
     char name[CLAIM_NAME_MAX];
-    snprintf(name, sizeof name, "%s/%s/%s", container->namespace_, container->pod,
-             container->container);
+    view_name(container, name);
     experiment_begin(turn->experiment, name, suspect->first->owner, container->probability,
                      suspect->n, suspect->cpus, turn->now_ns);
     log_info(turn->log, "experiment", "begins: container=%s containers=%zu probability=%.3f", name,

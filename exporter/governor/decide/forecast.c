@@ -109,8 +109,7 @@ static const struct view_container *find_name(const struct view *view, const cha
     for (size_t i = 0; i < view->n && name[0]; i++) {
         const struct view_container *container = &view->containers[i];
         char full[CLAIM_NAME_MAX];
-        snprintf(full, sizeof full, "%s/%s/%s", container->namespace_, container->pod,
-                 container->container);
+        view_name(container, full);
         if (strcmp(full, name) == 0)
             return container;
     }

@@ -41,8 +41,7 @@ static void see_knobs(struct governor *governor, struct governed *governed)
     const struct config *config = governor->setup.config;
     const struct view_container *container = governed->container;
     char name[CLAIM_NAME_MAX];
-    snprintf(name, sizeof name, "%s/%s/%s", container->namespace_, container->pod,
-             container->container);
+    view_name(container, name);
     for (int knob = 0; knob < KNOB_COUNT; knob++) {
         const struct subject subject = {.container_id = container->container_id,
                                         .name = name,

@@ -12,7 +12,7 @@
 
 struct document {
     struct json_scan scan; /* read on by it, too: objects, lists, what is stepped over */
-    char *texts;           /* borrowed; NULL: no string is taken */
+    char *texts;           /* borrowed */
     size_t texts_len;
 };
 

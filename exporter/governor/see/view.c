@@ -385,6 +385,12 @@ int view_parse(const char *text, size_t len, struct view *view, char *error, siz
     return reader.err ? reader.err : err;
 }
 
+void view_name(const struct view_container *container, char out[CLAIM_NAME_MAX])
+{
+    snprintf(out, CLAIM_NAME_MAX, "%s/%s/%s", container->namespace_, container->pod,
+             container->container);
+}
+
 uint64_t view_key(const struct view_container *container)
 {
     uint64_t key = hash_bytes(HASH_START, container->path, strlen(container->path));

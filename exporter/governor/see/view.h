@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "exporter/governor/terms/claim.h"
+
 enum { VIEW_CONTAINERS_MAX = 16384 };
 
 /* What estimates how much slower a container is for others. */
@@ -67,6 +69,8 @@ void view_release(struct view *view);
 /* Whether this machine is counted now, as opposed to a recording; by perf or by BPF is the same. */
 bool view_is_counted(const struct view *view);
 
+/* namespace/pod/container, for people. */
+void view_name(const struct view_container *container, char out[CLAIM_NAME_MAX]);
 /* Of the cgroup: a path may be reused, and then the inode is another. */
 uint64_t view_key(const struct view_container *container);
 /* The same for all containers of its owner: the same container of all replicas of a Deployment, and

@@ -32,18 +32,15 @@ static void add(struct reader *reader, int tid, double ago)
 
 static void read_thread(struct reader *reader)
 {
-    struct json_span name;
-    double tid = NAN, ago = NAN;
+    static const char *const names[] = {"tid", "last_store_seconds_ago", NULL};
+    double values[] = {NAN, NAN};
+    unsigned seen = 0;
+    int i;
     if (!json_scan_enter(&reader->document.scan, JSON_SCAN_OBJECT))
         return;
-    while (json_scan_member(&reader->document.scan, &name)) {
-        if (json_span_is(name, "tid"))
-            tid = document_number(&reader->document);
-        else if (json_span_is(name, "last_store_seconds_ago"))
-            ago = document_number(&reader->document);
-        else
-            json_scan_skip(&reader->document.scan);
-    }
+    while ((i = document_member(&reader->document, names, &seen)) >= 0)
+        values[i] = document_number(&reader->document);
+    double tid = values[0], ago = values[1];
     if (tid >= 1 && tid <= INT_MAX && floor(tid) == tid && ago >= 0)
         add(reader, (int)tid, ago);
 }
@@ -59,60 +56,53 @@ static void read_array(struct reader *reader, void (*read)(struct reader *reader
 
 static void read_process(struct reader *reader)
 {
-    struct json_span name;
+    static const char *const names[] = {"threads", NULL};
+    unsigned seen = 0;
     if (!json_scan_enter(&reader->document.scan, JSON_SCAN_OBJECT))
         return;
-    while (json_scan_member(&reader->document.scan, &name)) {
-        if (json_span_is(name, "threads"))
-            read_array(reader, read_thread);
-        else
-            json_scan_skip(&reader->document.scan);
-    }
+    while (document_member(&reader->document, names, &seen) >= 0)
+        read_array(reader, read_thread);
 }
 
 /* Its threads may stand before its id. */
 static void read_container(struct reader *reader)
 {
+    static const char *const names[] = {"processes", "container_id", NULL};
     struct writers *writers = reader->writers;
-    struct json_span name;
-    char id[sizeof writers->list->container_id] = "";
+    const char *id = "";
     size_t first = writers->n;
+    unsigned seen = 0;
+    int i;
     if (!json_scan_enter(&reader->document.scan, JSON_SCAN_OBJECT))
         return;
-    while (json_scan_member(&reader->document.scan, &name)) {
-        if (json_span_is(name, "processes"))
+    while ((i = document_member(&reader->document, names, &seen)) >= 0)
+        if (i == 0)
             read_array(reader, read_process);
-        else if (!json_span_is(name, "container_id"))
-            json_scan_skip(&reader->document.scan);
-        else if (json_scan_string(&reader->document.scan, writers->scratch) &&
-                 strlen(writers->scratch) < sizeof id)
-            snprintf(id, sizeof id, "%s", writers->scratch);
-    }
-    if (id[0] == '\0')
+        else
+            id = document_text(&reader->document);
+    if (!id[0] || strlen(id) >= sizeof writers->list->container_id)
         writers->n = first;
-    for (size_t i = first; i < writers->n; i++)
-        memcpy(writers->list[i].container_id, id, sizeof id);
+    for (size_t k = first; k < writers->n; k++)
+        strcpy(writers->list[k].container_id, id);
 }
 
 static bool read_root(struct reader *reader)
 {
+    static const char *const names[] = {"monotonic_seconds", "interval_seconds", "window_seconds",
+                                        "containers", NULL};
     struct writers *writers = reader->writers;
-    struct json_span name;
+    uint64_t *const times[] = {&writers->monotonic_ns, &writers->interval_ns, &writers->window_ns};
+    unsigned seen = 0;
+    int i;
     bool any = false;
     if (!json_scan_enter(&reader->document.scan, JSON_SCAN_OBJECT))
         return false;
-    while (json_scan_member(&reader->document.scan, &name)) {
-        if (json_span_is(name, "monotonic_seconds")) {
-            writers->monotonic_ns = document_nanoseconds(&reader->document);
-        } else if (json_span_is(name, "interval_seconds")) {
-            writers->interval_ns = document_nanoseconds(&reader->document);
-        } else if (json_span_is(name, "window_seconds")) {
-            writers->window_ns = document_nanoseconds(&reader->document);
-        } else if (json_span_is(name, "containers")) {
+    while ((i = document_member(&reader->document, names, &seen)) >= 0) {
+        if (i < 3) {
+            *times[i] = document_nanoseconds(&reader->document);
+        } else {
             any = json_scan_next(&reader->document.scan) == JSON_SCAN_ARRAY;
             read_array(reader, read_container);
-        } else {
-            json_scan_skip(&reader->document.scan);
         }
     }
     return any;
@@ -136,7 +126,7 @@ int writers_parse(const char *text, size_t len, struct writers *writers, char *e
         snprintf(error, error_size, "%s", strerror(-err));
         return err;
     }
-    document_init(&reader.document, text, len, NULL);
+    document_init(&reader.document, text, len, writers->scratch);
     if (!read_root(&reader))
         json_scan_fail(&reader.document.scan, "no list of containers");
     err = json_scan_finish(&reader.document.scan, &why, &where);

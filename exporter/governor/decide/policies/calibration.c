@@ -209,8 +209,7 @@ double calibration_hear(struct calibration *calibration, const struct policy_tic
             control_cpus_used(grown, calibration->base_hz, calibration->now - calibration->before),
         .cpus = has_ended(start) ? NAN : cpus_of(tick, start, container, cores),
         .latency_seconds = NAN};
-    snprintf(shown->container, sizeof shown->container, "%s/%s/%s", container->namespace_,
-             container->pod, container->container);
+    view_name(container, shown->container);
     if (!known)
         control_calibration_interrupt(&start->state);
     else

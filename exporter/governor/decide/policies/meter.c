@@ -144,8 +144,7 @@ static void compare(const struct meter_reading *reading, const struct view_conta
     worst->slowdown = loss.slowdown;
     worst->bound = bound;
     worst->loss = loss;
-    snprintf(worst->cause, sizeof worst->cause, "%s/%s/%s", container->namespace_, container->pod,
-             container->container);
+    view_name(container, worst->cause);
 }
 
 void meter_protected(const struct meter *meter, const struct config *config,

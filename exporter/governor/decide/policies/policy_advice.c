@@ -63,12 +63,6 @@ static int init(const struct config *config, void **self)
     return err;
 }
 
-static void name_of(const struct view_container *container, char out[CLAIM_NAME_MAX])
-{
-    snprintf(out, CLAIM_NAME_MAX, "%s/%s/%s", container->namespace_, container->pod,
-             container->container);
-}
-
 /* ---- protected containers ---- */
 
 /* NULL: there are too many. */
@@ -111,7 +105,7 @@ static void hear(struct advice_policy *policy, const struct view_container *cont
     if (isnan(slowdown) || slowdown <= policy->advice.slowdown)
         return;
     policy->advice.slowdown = slowdown;
-    name_of(container, policy->advice.cause);
+    view_name(container, policy->advice.cause);
 }
 
 /* ---- best effort ---- */
@@ -131,7 +125,7 @@ static void find_candidate(struct advice_policy *policy, const struct policy_tic
             reading->reads <= most)
             continue;
         most = reading->reads;
-        name_of(governed->container, policy->advice.candidate);
+        view_name(governed->container, policy->advice.candidate);
     }
     policy->advice.reads_share = most > 0 ? most / all : NAN;
 }

@@ -108,8 +108,7 @@ static struct app *app_of(struct epochs_policy *policy, const struct view_contai
     struct app *app = &policy->apps[policy->n++];
     *app = (struct app){.now = no_counters};
     strcpy(app->path, container->path);
-    snprintf(app->name, sizeof app->name, "%s/%s/%s", container->namespace_, container->pod,
-             container->container);
+    view_name(container, app->name);
     snprintf(app->shown.namespace_, sizeof app->shown.namespace_, "%s", container->namespace_);
     snprintf(app->shown.pod, sizeof app->shown.pod, "%s", container->pod);
     snprintf(app->shown.container, sizeof app->shown.container, "%s", container->container);

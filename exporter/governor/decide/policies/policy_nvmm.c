@@ -156,8 +156,7 @@ static struct holding *see(const struct nvmm_policy *policy, const struct policy
     if (!governed || governed->container->cgroup_id != owned->cgroup_id)
         return NULL;
     const struct view_container *container = governed->container;
-    snprintf(name, sizeof name, "%s/%s/%s", container->namespace_, container->pod,
-             container->container);
+    view_name(container, name);
     const struct subject subject = {
         .container_id = container->container_id,
         .name = name,

@@ -197,8 +197,7 @@ static void add_victim(struct threshold_policy *policy, const struct view_contai
     for (; at > 0 && victims[at - 1].ratio < victim.ratio; at--)
         victims[at] = victims[at - 1];
     victims[at] = victim;
-    snprintf(victims[at].name, sizeof victims[at].name, "%s/%s/%s", container->namespace_,
-             container->pod, container->container);
+    view_name(container, victims[at].name);
 }
 
 static void hear(struct threshold_policy *policy, const struct policy_tick *tick,
