@@ -226,16 +226,16 @@ int pair_may_change(const struct config *first, const struct config *config, boo
 }
 
 /* Where the writer looks and writes. */
-struct places {
+struct roots {
     char quotas[2048], resctrl[2048], proc[2048];
     struct cgroup_hierarchy hierarchy;
     int version;
 };
 
-static void find_places(const struct fsroot *fs, struct places *out)
+static void find_roots(const struct fsroot *fs, struct roots *out)
 {
     char error[256];
-    *out = (struct places){.version = 1};
+    *out = (struct roots){.version = 1};
     if (cgroup_mount_find(fs, "cpu", out->quotas, sizeof out->quotas)) {
         out->version = 2;
         cgroup_mount_find(fs, "", out->quotas, sizeof out->quotas);
@@ -246,11 +246,11 @@ static void find_places(const struct fsroot *fs, struct places *out)
     fsroot_path(fs, FSROOT_PROC, "", out->proc, sizeof out->proc);
 }
 
-static size_t open_places(const struct places *places, const char *state, int out[3])
+static size_t open_roots(const struct roots *roots, const char *state, int out[3])
 {
     size_t n = 0;
-    open_folder(places->quotas, out, &n);
-    open_folder(places->resctrl, out, &n);
+    open_folder(roots->quotas, out, &n);
+    open_folder(roots->resctrl, out, &n);
     open_folder(state, out, &n);
     return n;
 }
@@ -266,12 +266,12 @@ static int let_begin(const struct pair *pair, const struct restore_counts *resto
     return channel_send(pair->channel, &begin, sizeof begin, NULL, 0);
 }
 
-static int obey(const struct pair *pair, const struct places *places, const char *state,
+static int obey(const struct pair *pair, const struct roots *roots, const char *state,
                 struct writer *writer, const struct log *log, const sigset_t *signals)
 {
     char ready[NOTIFY_READY_MAX];
     int directories[3];
-    size_t n = open_places(places, state, directories);
+    size_t n = open_roots(roots, state, directories);
     notify_ready_words(ORDER_WATCHDOG_US, ready, sizeof ready);
     const struct orders orders = {.channel = pair->channel,
                                   .decider = pair->decider,
@@ -296,16 +296,16 @@ static int obey(const struct pair *pair, const struct places *places, const char
     return status;
 }
 
-static int make_writer(const struct writer_bounds *bounds, const struct places *places,
+static int make_writer(const struct writer_bounds *bounds, const struct roots *roots,
                        const struct journal *journal, struct writer **out)
 {
     const struct writer_config config = {.bounds = bounds,
                                          .write = &fswrite_real,
-                                         .version = places->version,
-                                         .quotas = places->quotas,
-                                         .hierarchy = places->hierarchy.path,
-                                         .resctrl = places->resctrl,
-                                         .proc = places->proc,
+                                         .version = roots->version,
+                                         .quotas = roots->quotas,
+                                         .hierarchy = roots->hierarchy.path,
+                                         .resctrl = roots->resctrl,
+                                         .proc = roots->proc,
                                          .file = journal->file};
     return writer_new(&config, out);
 }
@@ -324,22 +324,22 @@ static int write_journal(const struct pair *pair, const struct flags *flags,
 {
     struct writer_bounds bounds;
     struct writer *writer = NULL;
-    struct places places;
+    struct roots roots;
     struct restore_counts counts = {0};
     const char *state = config->state_directory;
     const char **names = new_names();
     int err = names ? 0 : -ENOMEM;
-    find_places(setup->fs, &places);
+    find_roots(setup->fs, &roots);
     if (!err) {
         bound(config, flags->allow_replay, names, &bounds);
-        err = make_writer(&bounds, &places, journal, &writer);
+        err = make_writer(&bounds, &roots, journal, &writer);
     }
     if (!err)
         err = let_begin(pair, restored);
     if (err)
         snprintf(error, error_size, "%s", strerror(-err));
     else
-        err = result_of(obey(pair, &places, state, writer, setup->log, signals));
+        err = result_of(obey(pair, &roots, state, writer, setup->log, signals));
     bool left = writer && writer_open(writer) > 0;
     writer_free(writer);
     free(names);
@@ -357,7 +357,7 @@ static int write_nothing(const struct pair *pair, const struct config *config,
                          const struct governor_setup *setup, const sigset_t *signals, char *error,
                          size_t error_size)
 {
-    static const struct places nowhere;
+    static const struct roots nowhere;
     struct restore_counts restored = {0};
     int err = governor_restore(config->state_directory, setup, &restored, error, error_size);
     if (err && err != -ENOENT)

@@ -95,23 +95,23 @@ static void read_matches(struct config_reader *reader, json_t *item, const char 
         return;
     }
     for (size_t i = 0; i < n; i++) {
-        char place[128];
-        snprintf(place, sizeof place, "%s.match[%zu]", where, i);
-        read_match(reader, json_array_get(list, i), place, &class->matches[i]);
+        char inner[128];
+        snprintf(inner, sizeof inner, "%s.match[%zu]", where, i);
+        read_match(reader, json_array_get(list, i), inner, &class->matches[i]);
     }
     class->n_matches = n;
 }
 
 /* An object of what is taken from best effort; NULL: the class has none. */
 static json_t *read_taken(struct config_reader *reader, json_t *item, const struct class *class,
-                          const char *place, const char *key, const char *const *keys)
+                          const char *inner, const char *key, const char *const *keys)
 {
     json_t *taken = json_object_get(item, key);
     if (!taken)
         return NULL;
-    config_check_object(reader, taken, place, keys);
+    config_check_object(reader, taken, inner, keys);
     if (class->role == CLASS_PROTECTED)
-        config_fail(reader, "%s: nothing is taken from a protected class", place);
+        config_fail(reader, "%s: nothing is taken from a protected class", inner);
     return taken;
 }
 
@@ -121,21 +121,21 @@ static void read_knobs(struct config_reader *reader, json_t *item, const char *w
     static const char *const cpu_keys[] = {"base_cores", "step_cores", NULL};
     static const char *const llc_keys[] = {"floor_ways", NULL};
     static const char *const mba_keys[] = {"floor_percent", NULL};
-    char place[128];
+    char inner[128];
     class->base_cores = 1;
     class->step_cores = 0.5;
     class->floor_ways = 2;
     class->floor_percent = 20;
-    snprintf(place, sizeof place, "%s.cpu", where);
-    json_t *cpu = read_taken(reader, item, class, place, "cpu", cpu_keys);
-    config_read_number(reader, cpu, place, "base_cores", 0.01, 4096, &class->base_cores);
-    config_read_number(reader, cpu, place, "step_cores", 0.01, 4096, &class->step_cores);
-    snprintf(place, sizeof place, "%s.llc", where);
-    json_t *llc = read_taken(reader, item, class, place, "llc", llc_keys);
-    config_read_count(reader, llc, place, "floor_ways", 1, 32, &class->floor_ways);
-    snprintf(place, sizeof place, "%s.mba", where);
-    json_t *mba = read_taken(reader, item, class, place, "mba", mba_keys);
-    config_read_count(reader, mba, place, "floor_percent", 1, 100, &class->floor_percent);
+    snprintf(inner, sizeof inner, "%s.cpu", where);
+    json_t *cpu = read_taken(reader, item, class, inner, "cpu", cpu_keys);
+    config_read_number(reader, cpu, inner, "base_cores", 0.01, 4096, &class->base_cores);
+    config_read_number(reader, cpu, inner, "step_cores", 0.01, 4096, &class->step_cores);
+    snprintf(inner, sizeof inner, "%s.llc", where);
+    json_t *llc = read_taken(reader, item, class, inner, "llc", llc_keys);
+    config_read_count(reader, llc, inner, "floor_ways", 1, 32, &class->floor_ways);
+    snprintf(inner, sizeof inner, "%s.mba", where);
+    json_t *mba = read_taken(reader, item, class, inner, "mba", mba_keys);
+    config_read_count(reader, mba, inner, "floor_percent", 1, 100, &class->floor_percent);
 }
 
 static void read_protected(struct config_reader *reader, json_t *item, const char *where,

@@ -112,7 +112,7 @@ enum experiment_verdict experiment_add(struct experiment *experiment, double hel
 /* ---- results ---- */
 
 /* Its owner's last one, or the oldest. */
-static struct experiment_result *place_of(struct experiment *experiment, uint64_t owner)
+static struct experiment_result *result_of(struct experiment *experiment, uint64_t owner)
 {
     struct experiment_result *results = experiment->results, *oldest = results;
     for (size_t i = 0; i < EXPERIMENT_RESULTS; i++) {
@@ -128,7 +128,7 @@ const struct experiment_result *experiment_end(struct experiment *experiment,
                                                enum experiment_verdict verdict, uint64_t now_ns,
                                                uint64_t wall_ns)
 {
-    struct experiment_result *kept = place_of(experiment, experiment->now.owner);
+    struct experiment_result *kept = result_of(experiment, experiment->now.owner);
     *kept = experiment->now;
     kept->verdict = verdict;
     kept->ended_ns = now_ns;

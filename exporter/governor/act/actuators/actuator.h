@@ -26,7 +26,7 @@ enum claim_state {
     CLAIM_OURS,    /* as it was set; or, when nothing was, as it was found */
     CLAIM_RESET,   /* somebody put the original back */
     CLAIM_CHANGED, /* neither: a new specification */
-    CLAIM_REBASED, /* what the original was taken from is another now: it is let go and read anew */
+    CLAIM_REBASED, /* the root group, whose share is the original, has another one: claim it anew */
     CLAIM_GONE     /* the cgroup has ended */
 };
 

@@ -21,7 +21,8 @@
 /* The text of a container that somebody else has put elsewhere: no value. */
 static const char elsewhere[] = "elsewhere";
 
-/* A claim's text is a place of resctrl; two knobs share one: the group that the tasks are in. */
+/* A claim's text is its knob's part of a share. Two knobs have one share: that of the group which
+ * the tasks are in. */
 struct allocation {
     const struct actuator_env *env;
     enum knob knob;                    /* KNOB_WAYS or KNOB_MBA */
@@ -55,19 +56,19 @@ static void site_close(struct site *site)
     resctrl_close(&site->resctrl);
 }
 
-/* The knob's part of a place, as a claim's text: a mask in hexadecimal digits, or percent. */
-static void allocation_spell(const struct allocation *allocation, struct resctrl_place place,
+/* The knob's part of a share, as a claim's text: a mask in hexadecimal digits, or percent. */
+static void allocation_spell(const struct allocation *allocation, struct resctrl_share share,
                              char out[CLAIM_TEXT_MAX])
 {
     if (allocation->knob == KNOB_WAYS)
-        snprintf(out, CLAIM_TEXT_MAX, "%x", place.mask);
+        snprintf(out, CLAIM_TEXT_MAX, "%x", share.mask);
     else
-        snprintf(out, CLAIM_TEXT_MAX, "%u", place.percent);
+        snprintf(out, CLAIM_TEXT_MAX, "%u", share.percent);
 }
 
 /* And back; the other knob's part stays as it is. False: it is no such text. */
 static bool allocation_replace(const struct allocation *allocation, const char *text,
-                               struct resctrl_place *place)
+                               struct resctrl_share *share)
 {
     char *end;
     errno = 0;
@@ -75,9 +76,9 @@ static bool allocation_replace(const struct allocation *allocation, const char *
     if (errno || end == text || *end || value == 0 || value > UINT32_MAX)
         return false;
     if (allocation->knob == KNOB_WAYS)
-        place->mask = (uint32_t)value;
+        share->mask = (uint32_t)value;
     else
-        place->percent = (uint32_t)value;
+        share->percent = (uint32_t)value;
     return true;
 }
 
@@ -104,25 +105,25 @@ static bool allocation_any_claim_but(const struct allocation *allocation, uint64
     return false;
 }
 
-/* The place with, of the other knob, what is claimed of it, and else what the root group has; of
+/* The share with, of the other knob, what is claimed of it, and else what the root group has; of
  * both no more than that. */
-static struct resctrl_place allocation_within(const struct allocation *allocation,
+static struct resctrl_share allocation_within(const struct allocation *allocation,
                                               const struct site *site, const struct claim *claim,
-                                              struct resctrl_place place)
+                                              struct resctrl_share share)
 {
-    struct resctrl_place whole = site->resctrl.whole;
+    struct resctrl_share whole = site->resctrl.whole;
     if (!other_is_claimed(allocation, claim)) {
         if (allocation->knob == KNOB_WAYS)
-            place.percent = whole.percent;
+            share.percent = whole.percent;
         else
-            place.mask = whole.mask;
+            share.mask = whole.mask;
     }
-    place.mask &= whole.mask;
-    if (place.mask == 0)
-        place.mask = whole.mask;
-    if (place.percent > whole.percent)
-        place.percent = whole.percent;
-    return place;
+    share.mask &= whole.mask;
+    if (share.mask == 0)
+        share.mask = whole.mask;
+    if (share.percent > whole.percent)
+        share.percent = whole.percent;
+    return share;
 }
 
 /* ---- opening ---- */
@@ -209,7 +210,7 @@ static double info(const struct allocation *allocation, const char *file, double
 
 static int set_limits(const struct allocation *allocation, double floor, struct claim *claim)
 {
-    struct resctrl_place whole = {0};
+    struct resctrl_share whole = {0};
     if (!allocation_replace(allocation, claim->original, &whole))
         return -EINVAL;
     double least, most, step = 1;
@@ -243,13 +244,13 @@ static int read_original(const struct allocation *allocation, const struct site 
                          struct claim *claim)
 {
     enum resctrl_state state;
-    struct resctrl_place place;
+    struct resctrl_share share;
     char now[CLAIM_TEXT_MAX];
-    int err = resctrl_find(&site->resctrl, site->cgroup, false, &state, &place);
+    int err = resctrl_find(&site->resctrl, site->cgroup, false, &state, &share);
     if (err)
         return err;
     allocation_spell(allocation, site->resctrl.whole, claim->original);
-    allocation_spell(allocation, place, now);
+    allocation_spell(allocation, share, now);
     return state == RESCTRL_FOREIGN || strcmp(now, claim->original) != 0 ? -EBUSY : 0;
 }
 
@@ -285,14 +286,14 @@ static int judge(const struct allocation *allocation, const struct site *site,
                  const struct claim *claim, enum claim_state *state, char now[CLAIM_TEXT_MAX])
 {
     enum resctrl_state found;
-    struct resctrl_place place;
+    struct resctrl_share share;
     char whole[CLAIM_TEXT_MAX];
     bool held = claim->set[0] != '\0';
-    int err = resctrl_find(&site->resctrl, site->cgroup, !held, &found, &place);
+    int err = resctrl_find(&site->resctrl, site->cgroup, !held, &found, &share);
     if (err)
         return err;
-    allocation_spell(allocation, place, now);
-    if (found == RESCTRL_FOREIGN || (held && !resctrl_is_true(&site->resctrl, place)))
+    allocation_spell(allocation, share, now);
+    if (found == RESCTRL_FOREIGN || (held && !resctrl_is_true(&site->resctrl, share)))
         strcpy(now, elsewhere);
     allocation_spell(allocation, site->resctrl.whole, whole);
     if (strcmp(whole, claim->original) != 0)
@@ -325,13 +326,13 @@ static int allocation_keep(void *self, struct claim *claim)
 {
     struct site site;
     enum resctrl_state state;
-    struct resctrl_place place;
+    struct resctrl_share share;
     int err = site_open(self, claim, &site);
     if (err)
         return err == -ENODEV ? 0 : err;
-    err = resctrl_find(&site.resctrl, site.cgroup, false, &state, &place);
+    err = resctrl_find(&site.resctrl, site.cgroup, false, &state, &share);
     if (!err && state == RESCTRL_OURS)
-        err = resctrl_keep(&site.resctrl, site.cgroup, allocation_within(self, &site, claim, place),
+        err = resctrl_keep(&site.resctrl, site.cgroup, allocation_within(self, &site, claim, share),
                            &claim->kept);
     site_close(&site);
     return err;
@@ -341,38 +342,38 @@ static void allocation_format(void *self, const struct claim *claim, double valu
                               char out[CLAIM_TEXT_MAX])
 {
     const struct allocation *allocation = self;
-    struct resctrl_place place = {0};
+    struct resctrl_share share = {0};
     memcpy(out, claim->original, CLAIM_TEXT_MAX);
-    if (value >= claim->most || !allocation_replace(allocation, claim->original, &place))
+    if (value >= claim->most || !allocation_replace(allocation, claim->original, &share))
         return;
-    place.mask = resctrl_mask(place.mask, (unsigned)value);
-    place.percent = (unsigned)fmax(claim->least, floor(value / claim->step) * claim->step);
-    allocation_spell(allocation, place, out);
+    share.mask = resctrl_mask(share.mask, (unsigned)value);
+    share.percent = (unsigned)fmax(claim->least, floor(value / claim->step) * claim->step);
+    allocation_spell(allocation, share, out);
 }
 
 static int change(const struct allocation *allocation, const struct site *site,
                   const struct claim *claim)
 {
     enum resctrl_state state;
-    struct resctrl_place place, to;
+    struct resctrl_share share, to;
     char now[CLAIM_TEXT_MAX];
-    int err = resctrl_find(&site->resctrl, site->cgroup, false, &state, &place);
+    int err = resctrl_find(&site->resctrl, site->cgroup, false, &state, &share);
     if (err)
         return err;
     if (state == RESCTRL_EMPTY)
         return -ENODEV;
-    allocation_spell(allocation, place, now);
+    allocation_spell(allocation, share, now);
     if (state == RESCTRL_FOREIGN || (strcmp(now, claim->from) != 0 && strcmp(now, claim->set) != 0))
         return -ESTALE;
-    to = place;
+    to = share;
     if (!allocation_replace(allocation, claim->set, &to))
         return -EINVAL;
     to = allocation_within(allocation, site, claim, to);
     err = resctrl_move(&site->resctrl, site->cgroup, to);
     resctrl_sweep(&site->resctrl, false);
     if (!err)
-        err = resctrl_find(&site->resctrl, site->cgroup, false, &state, &place);
-    if (!err && (state == RESCTRL_FOREIGN || !resctrl_same_place(place, to)))
+        err = resctrl_find(&site->resctrl, site->cgroup, false, &state, &share);
+    if (!err && (state == RESCTRL_FOREIGN || !resctrl_same_share(share, to)))
         err = -ESTALE;
     return err;
 }
@@ -392,9 +393,9 @@ static int allocation_apply(void *self, const struct claim *claim)
 static int put_back(const struct allocation *allocation, const struct site *site,
                     const struct claim *claim, enum claim_restored *out)
 {
-    struct resctrl_place place, to, whole = site->resctrl.whole;
+    struct resctrl_share share, to, whole = site->resctrl.whole;
     enum resctrl_state state;
-    int err = resctrl_find(&site->resctrl, site->cgroup, false, &state, &place);
+    int err = resctrl_find(&site->resctrl, site->cgroup, false, &state, &share);
     if (err)
         return err;
     *out = RESTORED_ALREADY;
@@ -402,14 +403,14 @@ static int put_back(const struct allocation *allocation, const struct site *site
         *out = RESTORED_FOREIGN;
         return resctrl_move(&site->resctrl, site->cgroup, whole); /* others of its tasks */
     }
-    to = place;
+    to = share;
     if (allocation->knob == KNOB_WAYS)
         to.mask = whole.mask;
     else
         to.percent = whole.percent;
     to = allocation_within(allocation, site, claim, to);
-    bool home = resctrl_same_place(to, whole);
-    if (state != RESCTRL_OURS || (!home && resctrl_same_place(place, to)))
+    bool home = resctrl_same_share(to, whole);
+    if (state != RESCTRL_OURS || (!home && resctrl_same_share(share, to)))
         return 0;
     *out = RESTORED;
     err = resctrl_move(&site->resctrl, site->cgroup, to);

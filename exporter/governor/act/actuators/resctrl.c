@@ -13,12 +13,12 @@ enum { PASSES = 5 };
 
 /* ---- files ---- */
 
-/* Below the root: "tasks", or "ig_7_50/tasks" of our group for a place. */
-static void name_file(const struct resctrl *resctrl, struct resctrl_place place, const char *file,
+/* Below the root: "tasks", or "ig_7_50/tasks" of our group for a share. */
+static void name_file(const struct resctrl *resctrl, struct resctrl_share share, const char *file,
                       char out[RESCTRL_GROUP_MAX])
 {
-    if (!resctrl_same_place(place, resctrl->whole))
-        resctrl_name_format(place.mask, place.percent, out);
+    if (!resctrl_same_share(share, resctrl->whole))
+        resctrl_name_format(share.mask, share.percent, out);
     else
         out[0] = '\0';
     size_t len = strlen(out);
@@ -37,12 +37,12 @@ static int read_schemata(const struct resctrl *resctrl, const char *name, struct
     return err ? err : schemata_parse(text, len, out);
 }
 
-static int write_file(const struct resctrl *resctrl, struct resctrl_place place, const char *file,
+static int write_file(const struct resctrl *resctrl, struct resctrl_share share, const char *file,
                       const char *text, size_t len)
 {
     const struct fswrite *write = resctrl->env->write;
     char name[RESCTRL_GROUP_MAX];
-    name_file(resctrl, place, file, name);
+    name_file(resctrl, share, file, name);
     return write->write_at(write->context, resctrl->root, name, text, len);
 }
 
@@ -56,7 +56,7 @@ static bool is_percent(const struct schemata_line *mb, uint32_t *percent)
 
 static int take_whole(struct resctrl *resctrl)
 {
-    struct resctrl_place whole = {.percent = 100};
+    struct resctrl_share whole = {.percent = 100};
     struct schemata *schemata = &resctrl->schemata;
     uint32_t percent;
     if (schemata->l3.n > 0 && !schemata_value(&schemata->l3, &whole.mask))
@@ -102,7 +102,7 @@ void resctrl_close(struct resctrl *resctrl)
     close(resctrl->root);
 }
 
-bool resctrl_same_place(struct resctrl_place a, struct resctrl_place b)
+bool resctrl_same_share(struct resctrl_share a, struct resctrl_share b)
 {
     return a.mask == b.mask && a.percent == b.percent;
 }
@@ -111,7 +111,7 @@ bool resctrl_same_place(struct resctrl_place a, struct resctrl_place b)
 
 /* -ESRCH: the task has ended. */
 static int find_task(const struct resctrl *resctrl, unsigned tid, enum resctrl_state *state,
-                     struct resctrl_place *place)
+                     struct resctrl_share *share)
 {
     char path[64], text[RESCTRL_GROUP_MAX + 64], group[RESCTRL_GROUP_MAX];
     size_t len;
@@ -123,10 +123,10 @@ static int find_task(const struct resctrl *resctrl, unsigned tid, enum resctrl_s
         err = resctrl_group_parse(text, len, group);
     if (err)
         return err;
-    *place = resctrl->whole;
+    *share = resctrl->whole;
     *state = RESCTRL_ROOT;
     if (group[0])
-        *state = resctrl_name_parse(group, &place->mask, &place->percent) ? RESCTRL_OURS
+        *state = resctrl_name_parse(group, &share->mask, &share->percent) ? RESCTRL_OURS
                                                                           : RESCTRL_FOREIGN;
     return 0;
 }
@@ -135,85 +135,85 @@ struct search {
     const struct resctrl *resctrl;
     bool first_only;
     enum resctrl_state state;
-    struct resctrl_place place;
+    struct resctrl_share share;
 };
 
 static int search_task(void *context, unsigned tid)
 {
     struct search *search = context;
-    int err = find_task(search->resctrl, tid, &search->state, &search->place);
+    int err = find_task(search->resctrl, tid, &search->state, &search->share);
     if (err)
         return err == -ESRCH ? 0 : err;
     return search->first_only || search->state != RESCTRL_ROOT;
 }
 
 int resctrl_find(const struct resctrl *resctrl, int cgroup, bool first_only,
-                 enum resctrl_state *state, struct resctrl_place *place)
+                 enum resctrl_state *state, struct resctrl_share *share)
 {
     struct search search = {.resctrl = resctrl,
                             .first_only = first_only,
                             .state = RESCTRL_EMPTY,
-                            .place = resctrl->whole};
+                            .share = resctrl->whole};
     int err = cgroup_tasks(cgroup, search_task, &search);
     if (err < 0)
         return err;
     *state = search.state;
-    *place = search.place;
+    *share = search.share;
     return 0;
 }
 
 /* ---- groups ---- */
 
-bool resctrl_is_true(const struct resctrl *resctrl, struct resctrl_place place)
+bool resctrl_is_true(const struct resctrl *resctrl, struct resctrl_share share)
 {
     char name[RESCTRL_GROUP_MAX];
     struct schemata now;
     uint32_t value;
-    if (resctrl_same_place(place, resctrl->whole))
+    if (resctrl_same_share(share, resctrl->whole))
         return true;
-    name_file(resctrl, place, "schemata", name);
+    name_file(resctrl, share, "schemata", name);
     if (read_schemata(resctrl, name, &now))
         return false;
-    if (resctrl->schemata.l3.n > 0 && (!schemata_value(&now.l3, &value) || value != place.mask))
+    if (resctrl->schemata.l3.n > 0 && (!schemata_value(&now.l3, &value) || value != share.mask))
         return false;
     if (resctrl->schemata.mb.fixed)
         return schemata_same(&now.mb, &resctrl->schemata.mb);
     return resctrl->schemata.mb.n == 0 ||
-           (schemata_value(&now.mb, &value) && value == place.percent);
+           (schemata_value(&now.mb, &value) && value == share.percent);
 }
 
 /* Our group, which gives what its name says. */
-static int make_group(const struct resctrl *resctrl, struct resctrl_place place)
+static int make_group(const struct resctrl *resctrl, struct resctrl_share share)
 {
     const struct fswrite *write = resctrl->env->write;
     char name[RESCTRL_GROUP_MAX], text[RESCTRL_SCHEMATA_MAX];
-    if (resctrl_is_true(resctrl, place))
+    if (resctrl_is_true(resctrl, share))
         return 0;
-    resctrl_name_format(place.mask, place.percent, name);
+    resctrl_name_format(share.mask, share.percent, name);
     int err = faccessat(resctrl->root, name, F_OK, AT_SYMLINK_NOFOLLOW) ? -errno : 0;
     if (err == -ENOENT)
         err = write->make_dir(write->context, resctrl->root, name);
-    if (err || resctrl_is_true(resctrl, place))
+    if (err || resctrl_is_true(resctrl, share))
         return err;
-    size_t len = schemata_format(&resctrl->schemata, place.mask, place.percent, text);
-    err = write_file(resctrl, place, "schemata", text, len);
-    if (!err && !resctrl_is_true(resctrl, place))
+    size_t len = schemata_format(&resctrl->schemata, share.mask, share.percent, text);
+    err = write_file(resctrl, share, "schemata", text, len);
+    if (!err && !resctrl_is_true(resctrl, share))
         err = -EINVAL; /* rounded to what the hardware has */
     return err;
 }
 
 struct move {
     const struct resctrl *resctrl;
-    struct resctrl_place to;
+    struct resctrl_share to;
     unsigned moved;
 };
 
 /* A group of ours may have what the root group has now: it is not that. */
-static bool is_there(const struct move *move, enum resctrl_state state, struct resctrl_place place)
+static bool is_there(const struct move *move, enum resctrl_state state, struct resctrl_share share)
 {
-    bool home = resctrl_same_place(move->to, move->resctrl->whole);
+    bool home = resctrl_same_share(move->to, move->resctrl->whole);
     return home ? state == RESCTRL_ROOT
-                : state == RESCTRL_OURS && resctrl_same_place(place, move->to);
+                : state == RESCTRL_OURS && resctrl_same_share(share, move->to);
 }
 
 static int move_task(void *context, unsigned tid)
@@ -221,9 +221,9 @@ static int move_task(void *context, unsigned tid)
     struct move *move = context;
     char text[16];
     enum resctrl_state state;
-    struct resctrl_place place;
-    int err = find_task(move->resctrl, tid, &state, &place);
-    if (!err && state != RESCTRL_FOREIGN && !is_there(move, state, place)) {
+    struct resctrl_share share;
+    int err = find_task(move->resctrl, tid, &state, &share);
+    if (!err && state != RESCTRL_FOREIGN && !is_there(move, state, share)) {
         int len = snprintf(text, sizeof text, "%u\n", tid);
         err = write_file(move->resctrl, move->to, "tasks", text, (size_t)len);
         move->moved += !err;
@@ -243,7 +243,7 @@ static int move_all(struct move *move, int cgroup)
     return err;
 }
 
-int resctrl_move(const struct resctrl *resctrl, int cgroup, struct resctrl_place to)
+int resctrl_move(const struct resctrl *resctrl, int cgroup, struct resctrl_share to)
 {
     struct move move = {.resctrl = resctrl, .to = to};
     int err = make_group(resctrl, to);
@@ -264,7 +264,7 @@ static int keep_task(void *context, unsigned tid)
     return at < turn->from + RESCTRL_KEPT ? move_task(&turn->move, tid) : 1;
 }
 
-int resctrl_keep(const struct resctrl *resctrl, int cgroup, struct resctrl_place to, size_t *from)
+int resctrl_keep(const struct resctrl *resctrl, int cgroup, struct resctrl_share to, size_t *from)
 {
     struct turn turn = {.move = {.resctrl = resctrl, .to = to}, .from = *from};
     int err = make_group(resctrl, to);

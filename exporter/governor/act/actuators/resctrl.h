@@ -15,7 +15,7 @@
 #include "exporter/governor/act/actuators/resctrl_text.h"
 
 /* What a container gets; in the root group what that has. */
-struct resctrl_place {
+struct resctrl_share {
     uint32_t mask, percent;
 };
 
@@ -24,7 +24,7 @@ struct resctrl {
     const struct actuator_env *env;
     int root;                 /* directory */
     struct schemata schemata; /* mb is fixed where it is not in percent: the groups have it, too */
-    struct resctrl_place whole; /* of the root group; percent 100 where nothing can be allocated */
+    struct resctrl_share whole; /* of the root group; percent 100 where nothing can be allocated */
 };
 
 /* -EINVAL: the root group's domains have different ways. */
@@ -35,7 +35,7 @@ void resctrl_close(struct resctrl *resctrl);
  * allocated to anybody. One that is not mounted where we look may be the host's. */
 bool resctrl_is_nowhere(const struct actuator_env *env);
 
-bool resctrl_same_place(struct resctrl_place a, struct resctrl_place b);
+bool resctrl_same_share(struct resctrl_share a, struct resctrl_share b);
 
 enum resctrl_state {
     RESCTRL_ROOT,    /* its tasks are in the root group */
@@ -49,10 +49,10 @@ enum resctrl_state {
  * the first one.
  */
 int resctrl_find(const struct resctrl *resctrl, int cgroup, bool first_only,
-                 enum resctrl_state *state, struct resctrl_place *place);
+                 enum resctrl_state *state, struct resctrl_share *share);
 
-/* Whether our group for this place gives what its name says; true for the root group's. */
-bool resctrl_is_true(const struct resctrl *resctrl, struct resctrl_place place);
+/* Whether our group for this share gives what its name says; true for the root group's. */
+bool resctrl_is_true(const struct resctrl *resctrl, struct resctrl_share share);
 
 /*
  * Moves all tasks of a cgroup that are in the root group or one of ours, until a look finds no
@@ -60,13 +60,13 @@ bool resctrl_is_true(const struct resctrl *resctrl, struct resctrl_place place);
  * need be. -ENOSPC: the hardware has no more groups; -EBUSY: it will have later; -EINVAL: it takes
  * no such values; others.
  */
-int resctrl_move(const struct resctrl *resctrl, int cgroup, struct resctrl_place to);
+int resctrl_move(const struct resctrl *resctrl, int cgroup, struct resctrl_share to);
 
 enum { RESCTRL_KEPT = 32 };
 
 /* The same for at most RESCTRL_KEPT tasks, of which each is a file to read: those from the *from-th
  * on, which goes on behind them, and with the last one to 0. */
-int resctrl_keep(const struct resctrl *resctrl, int cgroup, struct resctrl_place to, size_t *from);
+int resctrl_keep(const struct resctrl *resctrl, int cgroup, struct resctrl_share to, size_t *from);
 
 /* Moves all tasks of the cgroups below one to the root group, if they are in one of ours: they left
  * it while it was restricted. Sixteen levels. *any: there were such. */

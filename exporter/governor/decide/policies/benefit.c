@@ -103,20 +103,20 @@ static struct pair *find(const struct benefit *benefit, uint64_t victim, uint64_
 
 static struct pair *make(struct benefit *benefit, uint64_t victim, uint64_t owner)
 {
-    struct pair *place = &benefit->pairs[0];
+    struct pair *pair = &benefit->pairs[0];
     for (size_t i = 1; i < benefit->n_pairs; i++)
-        if (benefit->pairs[i].heard <= place->heard)
-            place = &benefit->pairs[i];
+        if (benefit->pairs[i].heard <= pair->heard)
+            pair = &benefit->pairs[i];
     if (benefit->n_pairs < PAIRS_MAX)
-        place = &benefit->pairs[benefit->n_pairs++];
-    *place = (struct pair){.victim = victim,
-                           .owner = owner,
-                           .heard = benefit->now,
-                           .x = NAN,
-                           .ended_at = -INFINITY,
-                           .known_until = -INFINITY,
-                           .barred_until = -INFINITY};
-    return place;
+        pair = &benefit->pairs[benefit->n_pairs++];
+    *pair = (struct pair){.victim = victim,
+                          .owner = owner,
+                          .heard = benefit->now,
+                          .x = NAN,
+                          .ended_at = -INFINITY,
+                          .known_until = -INFINITY,
+                          .barred_until = -INFINITY};
+    return pair;
 }
 
 static bool helps_surely(const struct control_response *response)

@@ -20,7 +20,7 @@ static const double own_part = 0.1; /* of all that wait: less is not worth a cut
 
 enum { OWNERS_MAX = 2 * CLAIMS_MAX };
 
-/* A container of the view, at the same place. */
+/* A container of the view, at the same index. */
 struct entry {
     uint64_t key, owner;
     bool own;
@@ -29,7 +29,7 @@ struct entry {
     size_t at;             /* its owner in the list; OWNERS_MAX: of others */
 };
 
-/* It keeps its place as long as it is remembered; harm is the policy's own containers'. */
+/* It keeps its index as long as it is remembered; harm is the policy's own containers'. */
 struct owner {
     uint64_t key;
     double seen; /* when */
@@ -112,8 +112,8 @@ static const struct entry *find_before(const struct culprits *culprits, uint64_t
     return NULL;
 }
 
-/* Where all places are taken, who was not seen for the longest time is forgotten. */
-static size_t place_of(struct culprits *culprits, uint64_t key)
+/* Where all are taken, who was not seen for the longest time is forgotten. */
+static size_t index_of(struct culprits *culprits, uint64_t key)
 {
     size_t at = 0;
     for (size_t i = 0; i < culprits->n_owners; i++) {
@@ -151,7 +151,7 @@ static void read_entry(struct culprits *culprits, struct entry *entry,
     else if (before && before->at < OWNERS_MAX && culprits->owners[before->at].key == entry->owner)
         entry->at = before->at;
     else
-        entry->at = place_of(culprits, entry->owner);
+        entry->at = index_of(culprits, entry->owner);
     if (!entry->own)
         return;
     struct owner *owner = &culprits->owners[entry->at];
