@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "exporter/base/clock.h"
 
 enum { HEADERS_MAX = 16384, FIRST_BYTES = 65536 };
 
@@ -213,17 +214,10 @@ struct exchange {
     char words[128]; /* where 'why' is no constant */
 };
 
-static uint64_t clock_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static int wait_for(const struct exchange *exchange, short events)
 {
     for (;;) {
-        uint64_t now = clock_ns();
+        uint64_t now = clock_mono_ns();
         if (now >= exchange->end_ns)
             return -ETIMEDOUT;
         struct pollfd item = {.fd = exchange->fd, .events = events};
@@ -336,7 +330,7 @@ static int receive(struct exchange *exchange, const char **body, size_t *len)
             client_answer(buffer->bytes, buffer->len, n == 0, body, len, &need, &exchange->why);
         if (whole)
             return whole < 0 ? whole : 0;
-        if (clock_ns() >= exchange->end_ns)
+        if (clock_mono_ns() >= exchange->end_ns)
             return -ETIMEDOUT;
     }
 }
@@ -345,7 +339,8 @@ int client_get(const struct client_address *address, const char *path, uint64_t 
                struct client_buffer *buffer, const char **body, size_t *len, char *error,
                size_t error_size)
 {
-    struct exchange exchange = {.fd = -1, .end_ns = clock_ns() + deadline_ns, .buffer = buffer};
+    struct exchange exchange = {
+        .fd = -1, .end_ns = clock_mono_ns() + deadline_ns, .buffer = buffer};
     buffer->len = 0;
     int err = connect_to(&exchange, address);
     if (!err)
