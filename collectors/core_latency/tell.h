@@ -6,12 +6,13 @@
 #include "collectors/formulas/core_latency.h"
 #include "collectors/parts/core_lane.h"
 
-/* Where somebody wants it: of a busy window with so many reads, when its limits are known. */
+/* Tells the latency of a busy window with so many reads, once its limits are known; nothing if no
+ * collector has asked for it. */
 void tell_reads(const struct collector_env *env, const struct core_lane *lane,
                 const struct limits *limits, const struct core_latency *estimate, uint64_t reads,
                 const struct tick *tick);
 
-/* Nothing, since the container is forgotten. */
+/* Clears what was told: the container is forgotten. */
 void tell_gone(const struct collector_env *env, const struct core_lane *lane);
 
 #endif

@@ -25,7 +25,7 @@ struct lost_share {
 
 /* ---- by CPU time ---- */
 
-/* Less beyond it is how windows fall, and no taking. */
+/* CPUs beyond what it is entitled to: less is how windows fall, and no taking. */
 #define LOST_TAKES_CPUS 0.05
 
 struct lost_taker {
@@ -52,7 +52,7 @@ size_t lost_takers_charge(struct lost_takers *takers, size_t slot, uint64_t cpu_
 
 enum { LOST_PAIRS = 1024 }; /* of more, some are left out */
 
-/* In the place of a slot: no container, or none that is known. */
+/* Stands for no container, or for one that is not known. */
 #define LOST_NOBODY UINT32_MAX
 
 struct lost_pair {

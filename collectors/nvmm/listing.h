@@ -1,4 +1,4 @@
-/* Writes the board: what every thread did in the last seconds, and when it stored last. */
+/* Writes the page's list: what every thread did in the last seconds, and when it stored last. */
 #ifndef IE_COLLECTORS_NVMM_LISTING_H
 #define IE_COLLECTORS_NVMM_LISTING_H
 

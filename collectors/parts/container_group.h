@@ -20,8 +20,8 @@ int container_group_open(struct source_set *sources, struct collector_status *st
 bool container_group_lacking(struct collector_status *status, int err, const struct verdict *why);
 
 /*
- * What a collector's lane begins with, so that a pointer to the one is a pointer to the other.
- * Who has other groups than one leaves 'group', 'handle' and 'opened' alone.
+ * What a collector's lane begins with, so that a pointer to the one is a pointer to the other. A
+ * lane with several groups leaves 'group', 'handle' and 'opened' alone.
  */
 struct lane_base {
     const struct container *container;

@@ -1,8 +1,8 @@
 /*
  * The series that a container shows under its labels: all of them, or none.
  *
- * An array with NULL for what is not wanted. Who keeps one asks once whether it was made, and need
- * not ask for each series; so what fails for one must take the others along. Loop thread only.
+ * An array with NULL for what is not wanted. The owner of such an array asks once whether it was
+ * made, not for each series; so when one series fails, all are freed. Loop thread only.
  */
 #ifndef IE_COLLECTORS_PARTS_NAMED_SERIES_H
 #define IE_COLLECTORS_PARTS_NAMED_SERIES_H

@@ -23,8 +23,8 @@ int window_read_rows(struct source_set *sources, group_handle handle, struct col
  * that was reset: it has none. */
 void window_book_times(struct collector_status *self, const struct window_sum *sum);
 
-/* While nothing is counted at all ('silent'), the collector is unavailable and its verdict is for
- * the caller to write, every time; *kept has the verdict of before, which comes back. */
+/* While nothing is counted at all ('silent'), the collector is unavailable, and the caller writes
+ * its verdict each time. *kept holds the verdict from before, which is restored afterwards. */
 void status_silence(struct collector_status *status, bool silent, struct verdict *kept);
 
 /* The count of a role in a window's sum. False when it was not counted. */

@@ -39,7 +39,8 @@ int placement_set_extend(struct placement_set *set, struct family *predicted,
 /* Whether some target has no series yet. */
 bool placement_set_lacks(const struct placement_set *set,
                          const struct placement_latencies *latencies);
-/* What is made has these values; absent unless 'shown', and of targets that are not known. */
+/* Sets the series that are made. They are absent unless 'shown', and for targets that are not
+ * known. */
 void placement_set_show(struct placement_set *set, const struct placement_totals *totals,
                         const struct placement_latencies *latencies, bool shown);
 /* 'labels' may be NULL: then it is not made any more, as after an error. */

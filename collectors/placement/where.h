@@ -54,14 +54,14 @@ struct placement_place {
 /* Whether there is anything to ask: several NUMA nodes. */
 bool placement_where_asks(const struct placement_where *where);
 
-/* Opens what is not open. Without it there is no prediction where there are several nodes, but the
- * rest is as good: why not is kept in 'why'. */
+/* Opens the group unless it is open. Without it there is no prediction where there are several
+ * nodes, but the rest works; 'why' has the reason. */
 void placement_where_open(struct placement_where *where, struct placement_place *place,
                           const struct container *container);
 void placement_where_close(struct placement_where *where, struct placement_place *place);
 
-/* What was known before holds while there is no newer reading; not once readings fail, unless the
- * cgroup is gone. */
+/* Reads it. What was known before holds until there is a newer reading. A reading that fails drops
+ * it, unless the cgroup is gone. */
 void placement_where_read(struct placement_where *where, struct placement_place *place);
 
 /* Nobody lacks anything: the next failure is worth a line in the log again. */

@@ -105,7 +105,7 @@ int attribution_lanes_read(struct attribution_context *self, struct lanes *lanes
 int attribution_clock_read(struct attribution_context *self, struct attribution_clock *clock,
                            const struct tick *tick, uint64_t since_ns, struct activity *out);
 
-/* Who lies inside of whom; after every lanes_reconcile. */
+/* Finds which containers lie inside which; after every lanes_reconcile. */
 void attribution_lanes_nest(struct lanes *lanes, const struct container_diff *diff);
 /* The innermost container that this one lies inside of; and the innermost that counts it along,
  * since it is counted itself; or NULL. */

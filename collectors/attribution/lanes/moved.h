@@ -42,25 +42,26 @@ struct moved {
 void moved_init(struct moved *moved, struct attribution_context *in);
 void moved_release(struct moved *moved);
 
-/* Of who came, and who had none before. May allocate and open. */
+/* Opens the groups of containers that are new, or had none before. May allocate. */
 void moved_open(struct moved *moved, struct lanes *lanes);
-/* The lane's group, when it has ended. */
+/* Closes the lane's group: its container has ended. */
 void moved_close(struct moved *moved, struct attribution_lane *lane);
 
 /* Notes this tick, when all lanes are read: latency by node, as in in->node; NaN: none. */
 void moved_note(struct moved *moved, const struct lanes *lanes, const struct tick *tick,
                 const double latency_seconds[ATTRIBUTION_NODES]);
-/* After that: true if the groups were read in it, so that the noted ticks can be taken. */
+/* After moved_note(): true if the groups were read in this tick, so that the noted ticks can be
+ * taken. */
 bool moved_read(struct moved *moved, const struct lanes *lanes);
 /* Then the nodes take them, up to this one. */
 void moved_take(const struct moved *moved, const struct lanes *lanes);
-/* After that. */
+/* Begins a new window, after the noted ticks were taken. */
 void moved_begin(struct moved *moved);
 
 /* The seats' rates in the k-th noted tick; or, from MOVED_TICKS on, over all of them. */
 void moved_seat(const struct moved *moved, const struct lanes *lanes, unsigned k);
 
-/* Somebody should look for groups: reconcile. */
+/* Whether reconcile should look for groups. */
 bool moved_wants(struct moved *moved, const struct lanes *lanes, const struct tick *tick);
 
 #endif

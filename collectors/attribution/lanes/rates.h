@@ -1,6 +1,6 @@
 /*
- * Who was active by himself in a tick: every container without those inside of it, and the host
- * without all of them.
+ * What each container did itself in a tick, without the containers inside it, and what the host did
+ * without all containers.
  *
  * The kernel counts a container's descendants along with it. Two candidates of which one includes
  * the other move together and could never be told apart; what each of them does itself is neither

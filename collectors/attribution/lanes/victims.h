@@ -25,7 +25,7 @@
 void victims_take(struct attribution_context *self, const struct lanes *lanes,
                   const struct tick *tick);
 
-/* The counter of everybody of whom it is known what it causes, and who is named; for reconcile. */
+/* Makes the counter of each container whose effect is known and that has names; for reconcile. */
 void victims_make_series(struct attribution_context *self, const struct lanes *lanes);
 
 #endif

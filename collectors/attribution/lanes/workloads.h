@@ -38,7 +38,7 @@ enum workloads_joined { WORKLOADS_OLD, WORKLOADS_NEW };
 /* The container's workload has one more: WORKLOADS_OLD, WORKLOADS_NEW (with a number that nobody
  * has), or -ENOMEM. */
 int workloads_join(struct workloads *workloads, const struct container *container, uint32_t *out);
-/* It has one less. True: it is forgotten, since its name will not come again. */
+/* Takes one container away. True: the workload is forgotten, since its name will not come again. */
 bool workloads_leave(struct workloads *workloads, uint32_t number, uint64_t now_ns);
 
 /* The one to forget next, whose number is then free: too old, or too many; false: none is. */

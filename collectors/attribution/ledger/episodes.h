@@ -9,9 +9,9 @@
 void episodes_find(struct ledger *ledger);
 /* Those whose time has come are held against the latency. */
 void episodes_judge(struct ledger *ledger);
-/* None of them is in the windows that come. */
+/* Drops all episodes: no later window contains one. */
 void episodes_cut(struct ledger *ledger);
-/* What it does is not known: neither what its open episode comes to. */
+/* Drops the workload's open episode, since its activity is not known any more. */
 void episodes_lose(struct ledger *ledger, uint32_t workload);
 void episodes_forget(struct ledger *ledger, uint32_t workload);
 

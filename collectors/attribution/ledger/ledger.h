@@ -157,22 +157,22 @@ void ledger_init(struct ledger *ledger, double least_jump, bool waiting_grows);
 void ledger_release(struct ledger *ledger);
 /* Room for workloads below n; 0 or -ENOMEM. */
 int ledger_reserve(struct ledger *ledger, size_t n);
-/* Somebody else has this place from now on. */
+/* Drops all that is known of the workload: its number is another one's from now on. */
 void ledger_forget(struct ledger *ledger, size_t workload);
-/* What it does is not known for a while. When it is again, that is no start. */
+/* Its activity is not known for a while. When it is known again, that does not count as a start. */
 void ledger_lose(struct ledger *ledger, size_t workload);
-/* Of its episodes nothing counts: the latency goes with something else. */
+/* Drops the evidence of all its episodes: the latency goes with something else. */
 void ledger_refute(struct ledger *ledger, size_t workload);
 /* How likely it is that it makes memory slow, before anything was seen of it here: by what other
  * nodes found, above 0 and below 1; NaN: as of anybody. It names nobody who has not begun here. */
 void ledger_expect(struct ledger *ledger, size_t workload, double probability);
-/* Activities are in another unit from now on; as attribution_rescale. */
+/* Converts all activities to another unit, as attribution_rescale() does. */
 void ledger_rescale(struct ledger *ledger, double factor);
 
 void ledger_set(struct ledger *ledger, size_t workload, double activity);
 void ledger_take(struct ledger *ledger, double log_latency);
-/* There were no readings for a while: who began meanwhile, and what the latency did, is not known
- * to have been at the same time. */
+/* There were no readings for a while: nothing tells whether a workload that began meanwhile and a
+ * change of the latency came at the same time. */
 void ledger_gap(struct ledger *ledger);
 
 /* How they outlive a restart (collectors/learned/keep.h): what it knows of the node; and of a
@@ -182,8 +182,8 @@ void ledger_workload_keep(struct ledger *ledger, size_t workload, struct state_f
 
 /* After a reading: who is named from now on. Between ledger_tell_nobody and the next reading. */
 void ledger_tell_nobody(struct ledger *ledger);
-/* Without effect for who has just begun, and was not named before: what it began with is still
- * weighed against the others. */
+/* No effect on a workload that has just begun and was not named before: its start is still weighed
+ * against those of others. */
 void ledger_tell(struct ledger *ledger, size_t workload, double slope, double before);
 
 #endif

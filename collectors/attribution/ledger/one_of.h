@@ -25,11 +25,11 @@ void one_of_add(struct one_of *members, uint32_t workload, double factor, double
                 double size);
 void one_of_end(struct one_of *members, double apart, double effect, double se);
 
-/* They are a group from now on, if they are between two and LEDGER_MEMBERS and explain it; instead
- * of any group that has one of them. */
+/* Makes them a group if they are two to LEDGER_MEMBERS and explain the step. It replaces any group
+ * that has one of them. */
 void one_of_keep(struct ledger *ledger, const struct one_of *members);
 
-/* It is known of one that it was this one: those who were suspected with it no longer are. */
+/* This workload turned out to be the one: the others of its group are no longer suspected. */
 void one_of_resolve(struct ledger *ledger, uint32_t workload);
 
 /* What an episode of one of them says, a while after they began together. */
@@ -40,7 +40,7 @@ struct one_of_news {
 };
 
 /* If it is the one, that is its part of what the group does: who ends, and memory stays as slow,
- * was not. If only one is left to be it, he is. */
+ * was not. If only one is left, it is that one. */
 void one_of_learn(struct ledger *ledger, const struct ledger_episode *episode,
                   const struct one_of_news *news);
 

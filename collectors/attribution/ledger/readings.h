@@ -14,7 +14,7 @@ bool ledger_has_told(const struct ledger *ledger, uint32_t workload);
  * True when that start is no longer in the window: what a day does to the latency is not known. */
 bool ledger_shows(const struct ledger *ledger, const struct ledger_workload *w, double effect);
 
-/* Somebody may be named. */
+/* Whether a workload may be named yet. */
 bool ledger_knows(const struct ledger *ledger);
 
 /* How many groups are told: none while it learns. */

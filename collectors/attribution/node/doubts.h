@@ -4,8 +4,8 @@
  * the host. Whoever is named and moves with the host, or may be played upon by one whose CPU time
  * is high and constant, is a group with it.
  *
- * Not so where the name is older than the other's constancy, and not for a workload that has just
- * begun for the first time: nobody can know when that will be. Nor where activity is traffic.
+ * No such group is made where the name is older than the other's constancy, where the workload has
+ * just begun for the first time (nobody can know when that will be), or where activity is traffic.
  */
 #ifndef IE_COLLECTORS_ATTRIBUTION_NODE_DOUBTS_H
 #define IE_COLLECTORS_ATTRIBUTION_NODE_DOUBTS_H
@@ -14,14 +14,15 @@
 
 struct attribution_column;
 
-/* After a column's activity of this reading is known: for how long it has been constant. */
+/* Notes for how long a column's activity has been constant, once that of this reading is known. */
 void doubts_watch(struct attribution_column *column, uint64_t reading);
 
-/* The same of the host's activity, NaN where it is not known: who moves with it. */
+/* Notes which columns move with the host's activity; NaN: it is not known. */
 void doubts_watch_host(struct attribution_node *node, double host);
 
-/* Who is constant, and whose reads of memory are counted, is nobody's shadow if they do not follow
- * the latency: streaming by turns would show in them. */
+/* Notes whether reads of memory follow the latency, where they are counted. A constant workload
+ * whose reads do not follow it frames nobody: if it streamed while others work, its reads would
+ * show that. */
 void doubts_watch_reads(struct attribution_node *node);
 
 /* Makes groups of those who are named and may be framed; after everybody is judged. */

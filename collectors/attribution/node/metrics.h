@@ -47,7 +47,7 @@ struct attribution_node_set {
 int attribution_node_set_make(struct attribution_node_set *set,
                               const struct attribution_families *families, int numa_node);
 void attribution_node_set_release(struct attribution_node_set *set);
-/* There was no reading for long: what is said of the present is no longer. */
+/* Clears the gauges: there was no reading for long. */
 void attribution_node_set_stale(struct attribution_node_set *set);
 
 /* The series of a container that was suspected, of A_CONTAINER_METRICS: all of them, or none and

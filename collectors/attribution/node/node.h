@@ -93,14 +93,14 @@ struct attribution_node {
  * NULL. */
 int attribution_node_new(int number, bool traffic, const struct attribution_families *families,
                          struct state *state, struct attribution_node **out);
-/* Another in its place, to whom activity is something else; what is calm, which is of latency,
+/* Replaces it by one for the other kind of activity. The calm latency, which is the same for both,
  * stays. 0; -ENOMEM with NULL in *node. */
 int attribution_node_renew(struct attribution_node **node, bool traffic,
                            const struct attribution_families *families, struct state *state);
 /* Accepts NULL. */
 void attribution_node_free(struct attribution_node *node);
 
-/* What one that is made later begins with. Allocates nothing. */
+/* Writes what a node that is made later begins with. Allocates nothing. */
 void attribution_node_save(struct attribution_node *node, struct state_writer *out);
 
 /* Seats for slots below 'seats', columns for workloads below 'columns'; before a tick. 0 or
@@ -110,7 +110,7 @@ int attribution_node_reserve(struct attribution_node *node, size_t seats, size_t
 void attribution_node_recall(struct attribution_node *node, size_t workload, const char *key);
 /* How likely it is to make memory slow by what other nodes found; see ledger_expect. */
 void attribution_node_expect(struct attribution_node *node, size_t workload, double probability);
-/* What one that is made later begins with of it. */
+/* Writes what a node that is made later begins with of the workload. */
 void attribution_node_save_column(struct attribution_node *node, size_t workload, const char *key,
                                   struct state_writer *out);
 /* The workload is forgotten: its number is free. */
@@ -131,7 +131,7 @@ void attribution_node_miss(struct attribution_node *node, const struct tick *tic
 /* The container's activity was read for the last time: no gauges. Its counter stays, and what is
  * known of its workload. */
 void attribution_node_end(struct attribution_node *node, size_t slot);
-/* It is forgotten: its seat is free. */
+/* Forgets the container and frees its seat. */
 void attribution_node_forget(struct attribution_node *node, size_t slot);
 
 #endif

@@ -55,7 +55,7 @@ enum attribution_state {
     ATTRIBUTION_DOUBTED,  /* significant, but it may only be waiting; see gate.h */
 };
 
-/* A candidate's place. Its numbers are those of the last tick, or of the last solve before. */
+/* A candidate's slot. Its numbers are of the last tick, or of the last solve before it. */
 struct attribution_slot {
     uint64_t ticket;               /* 0: free */
     bool present;                  /* its activity was read in this tick */

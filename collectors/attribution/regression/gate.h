@@ -5,13 +5,13 @@
  * During learning all candidates are unknown. Correlation is looked at between candidates only, not
  * with the rest. A group has at least two members.
  *
- * Nor one who may only be waiting, which ATTRIBUTION.md does not have: a service with a steady load
- * needs more CPU time while somebody outside of the node slows memory down, and then looks like the
- * cause. Its time grows by no more than the latency does. So the logarithm of activity over the
- * lowest of half an hour must be config.growth times S, the effect of all candidates, at least, and
- * so must the slope of activity over its lowest on the logarithm of latency be; of a group, that of
- * one member. Who comes near that is listed with the suspects, as one who may only be waiting. The
- * 0 before a container came counts as its lowest for some minutes only.
+ * Nor is one named who may only be waiting (ours, not in ATTRIBUTION.md): a service with a steady
+ * load needs more CPU time while somebody outside of the node slows memory down, and then looks
+ * like the cause. Its time grows by no more than the latency does. So the logarithm of activity
+ * over the lowest of half an hour must be config.growth times S, the effect of all candidates, at
+ * least, and so must the slope of activity over its lowest on the logarithm of latency be; of a
+ * group, that of one member. Who comes near that is listed with the suspects, as one who may only
+ * be waiting. The 0 before a container came counts as its lowest for some minutes only.
  */
 #ifndef IE_COLLECTORS_ATTRIBUTION_REGRESSION_GATE_H
 #define IE_COLLECTORS_ATTRIBUTION_REGRESSION_GATE_H
