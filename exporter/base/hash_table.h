@@ -1,6 +1,6 @@
 /*
  * Pointers by a hash of what they point to: open addressing, linear probing, at most three quarters
- * full. What is equal, its owner says, by looking at all that have the same hash.
+ * full. The owner decides what is equal, by looking at all that have the same hash.
  *
  * The pointers are the owner's. One thread at a time.
  */

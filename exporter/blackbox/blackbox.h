@@ -82,16 +82,16 @@ const struct recorder_sink *blackbox_sink(struct blackbox *blackbox);
 bool blackbox_wants_learned(const struct blackbox *blackbox, uint64_t now_ns);
 void blackbox_learned(struct blackbox *blackbox, const uint8_t *bytes, size_t len, uint64_t now_ns);
 bool blackbox_is_told(const struct blackbox *blackbox);
-/* Whether a scribe has begun that knows nothing, to be asked before each tick: true once, and then
- * it is to be told what collectors know, each container, and each reading of the next tick. */
+/* To be asked before each tick: true once after a new scribe has begun, which knows nothing. It is
+ * then to be told what collectors know, each container, and each reading of the next tick. */
 bool blackbox_forgot(struct blackbox *blackbox);
 
-/* Within a tick: what is so now, of whom, told apart by both numbers. Whether it begins: then it is
- * to be marked. */
+/* Within a tick: a condition holds now for whom 'who' and 'id' together identify. True: it begins,
+ * and is to be marked. */
 bool blackbox_is(struct blackbox *blackbox, enum blackbox_why why, uint64_t who, uint64_t id);
 /* 'key' is the container's in recordings; "": it is no container's. */
 void blackbox_mark(struct blackbox *blackbox, enum blackbox_why why, const char *key);
-/* Any thread: a file is to be written as from the next tick. False: none will be any more. */
+/* Any thread: asks for a file from the next tick on. False: none will be written any more. */
 bool blackbox_ask(struct blackbox *blackbox);
 
 /* What the scribe said last; ticks that were dropped; whether it is there. Any thread. */

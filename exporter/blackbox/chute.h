@@ -12,15 +12,15 @@
 
 struct chute;
 
-/* Before the fork; 'size' bytes, of which memory is what is used. NULL: out of memory. */
+/* Before the fork. 'size' bytes; only what is used takes memory. NULL: out of memory. */
 struct chute *chute_new(size_t size);
 /* In each of the two. Accepts NULL. */
 void chute_free(struct chute *chute);
 
 /* One message of n parts; false: there is no room, and nothing was put in. */
 bool chute_put(struct chute *chute, const struct textbuf *const *parts, size_t n);
-/* The next one in place of what 'out' holds. 1; 0: there is none; -ENOMEM, or -EBADMSG for what
- * was never put in: then all that is there is passed over. */
+/* Replaces what 'out' holds by the next message. 1; 0: there is none; -ENOMEM; -EBADMSG: the memory
+ * holds what was never put in, and all of it is skipped. */
 int chute_take(struct chute *chute, struct textbuf *out);
 
 #endif

@@ -26,7 +26,7 @@ struct incidents {
     size_t n;
 };
 
-/* It is so at this time: whether it begins, and whether it asks for a file. */
+/* A condition holds at this time. Says whether it begins, and whether it asks for a file. */
 bool incidents_see(struct incidents *incidents, unsigned why, uint64_t id, uint64_t now_ns,
                    bool *opens);
 /* Whether anything is going on. */

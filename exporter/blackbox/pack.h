@@ -1,6 +1,6 @@
 /*
- * Lines of a recording as few bytes, for who holds many of them: numbers in groups of seven bits,
- * texts with their length and a NUL, so that they are read where they lie.
+ * Lines of a recording in few bytes, to hold many of them in memory: numbers in groups of seven
+ * bits, texts with their length and a NUL, so that they are read where they lie.
  */
 #ifndef IE_BLACKBOX_PACK_H
 #define IE_BLACKBOX_PACK_H

@@ -36,7 +36,8 @@ void ring_flush(struct ring *ring);
  * most RECORDING_LEARNED_PIECE. With the tick after the first ones (at 0) a chunk begins; a
  * recording may begin there when the last ones have come. */
 void ring_learn(struct ring *ring, const uint8_t *bytes, size_t len, uint64_t at, uint64_t whole);
-/* What is read in the next tick for the first time was counted before, too: that is not in it. */
+/* What is read for the first time in the next tick was counted before, too: the ring leaves that
+ * earlier part out. */
 void ring_resume(struct ring *ring);
 
 struct ring_figures {

@@ -1,7 +1,7 @@
 /*
  * The process that holds the ring and writes it: it may change nothing but the files of its
- * directory, and nobody waits for it. One that was killed is followed by another, which knows
- * nothing of what was read before. For blackbox.c.
+ * directory, and nobody waits for it. When it is killed another one begins, which knows nothing of
+ * what was read before. For blackbox.c.
  */
 #ifndef IE_BLACKBOX_SCRIBE_H
 #define IE_BLACKBOX_SCRIBE_H

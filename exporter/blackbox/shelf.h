@@ -33,14 +33,15 @@ struct shelf {
 /* What is there already. max_files is at most SHELF_FILES_MAX. 0 or -errno. */
 int shelf_init(struct shelf *shelf, int directory, size_t max_files, uint64_t max_bytes);
 
-/* A place for a new file, of which there is none of its name: the last of 'files'. The oldest
- * files go for it; NULL, with errno: they do not. 'why' has letters and underscores. */
+/* Adds an entry for a new file, under a name that no file has, as the last of 'files', and removes
+ * the oldest files for it. NULL, with errno: they cannot be removed. 'why' has letters and
+ * underscores. */
 struct shelf_file *shelf_add(struct shelf *shelf, const char *why, uint64_t wall_ns);
-/* The last one could not be made, or is not to be kept. */
+/* Drops the last entry: its file could not be made, or is not to be kept. */
 void shelf_drop_last(struct shelf *shelf);
-/* The oldest files go until all fit, but never the last. */
+/* Removes the oldest files until all fit, but never the last. */
 void shelf_trim(struct shelf *shelf);
-/* Somebody else may have removed some. Not while one is being written. */
+/* Drops entries whose files somebody else has removed. Not while one is being written. */
 void shelf_forget_missing(struct shelf *shelf);
 
 /* Takes a name apart. False: it is none of ours. Pure. */

@@ -60,7 +60,7 @@ static inline uint64_t container_tag(uint32_t slot, uint32_t gen)
     return (uint64_t)gen << 32 | slot;
 }
 
-/* Cgroups that are left alone since whoever makes them has had his share. */
+/* Why a cgroup is left alone: the share of whoever makes it is used up. */
 enum cgroup_refusal {
     REFUSED_DIRECTORY, /* not looked at, and nothing below it */
     REFUSED_PLACE,     /* not counted by itself */

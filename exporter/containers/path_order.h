@@ -23,7 +23,7 @@ int path_order_reserve(struct path_order *order, size_t n);
 
 /* Takes them out; those that are not in it are passed over. */
 void path_order_remove(struct path_order *order, const struct container_list *gone);
-/* Adds one that is not in it, and is not in its place before the next sort. */
+/* Adds one that is not in it. It is in order after the next sort. */
 void path_order_add(struct path_order *order, const struct container *container);
 void path_order_sort(struct path_order *order);
 

@@ -29,7 +29,7 @@ int feed_events(struct feed *feed, const struct replay_container_event *events, 
 
 /* Tells the recorder what changed. The recorder puts it below the tick at which it can be read. */
 void feed_record(struct recorder *recorder, const struct container_diff *diff);
-/* All that are alive, to who is told of none before: as if they had been found now. */
+/* Tells a recorder that knows none of them all live containers, as if they had been found now. */
 void feed_record_all(struct recorder *recorder, struct container_table *table, uint64_t now_ns);
 
 /*

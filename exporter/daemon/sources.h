@@ -81,8 +81,8 @@ int sources_init(struct sources *sources, const struct sources_config *config, c
 int sources_release(struct sources *sources);
 
 /* After the collectors were started, which ask for groups: where no group of containers can be
- * counted by the program, it is perf that counts, and CAP_BPF is given back: of threads that run
- * already, bpf() is kept by the filter of system calls. 'name' and 'by' say what has come of it. */
+ * counted by the program, it is perf that counts, and CAP_BPF is given back: the filter of system
+ * calls keeps bpf() from threads that run already. 'name' and 'by' say what has come of it. */
 void sources_settle(struct sources *sources, const struct log *log);
 
 /* Whether a program in the kernel counts the containers. */

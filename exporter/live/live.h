@@ -211,7 +211,7 @@ int live_reserve(struct live *live, size_t n);
  * may be NULL. */
 void live_save(struct live *live, struct state_writer *out);
 void live_restore(struct live *live, struct state *state);
-/* What was put in is of the tick before. */
+/* A tick begins: forgets what collectors put in before. */
 void live_begin(struct live *live);
 /* Calls next() until it returns NULL; it walks over all containers. */
 void live_show(struct live *live, const struct tick *tick,
@@ -232,7 +232,7 @@ struct live_incident {
     uint64_t id;
 };
 
-/* Each one. */
+/* Calls 'each' for each of them. */
 void live_incidents(const struct live *live,
                     void (*each)(void *context, const struct live_incident *incident),
                     void *context);

@@ -5,8 +5,8 @@
  * Handlers run on the server's thread. They read published snapshots and a copy of the status that
  * the loop leaves here once a tick; they never touch the loop's own state.
  *
- * The documents of containers and collectors tell ids and processes of tenants. They are for who
- * asks from this machine or says who he is, and for everybody only where the configuration says so;
+ * The documents of containers and collectors tell ids and processes of tenants. Clients on this
+ * machine and authenticated ones get them, and everybody only where the configuration says so;
  * others get 403.
  */
 #ifndef IE_PAGES_PAGES_H

@@ -1,5 +1,5 @@
 /*
- * A process that only keeps another one running: what it hears of its children.
+ * For a process that only keeps others running: how it hears that a child has ended.
  */
 #ifndef IE_SERVICE_CHILDREN_H
 #define IE_SERVICE_CHILDREN_H

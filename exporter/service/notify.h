@@ -14,8 +14,8 @@ int notify_systemd(const char *state);
  */
 int notify_ready(uint64_t silence_us);
 
-/* For who may open no socket later on: one that is connected, which the caller closes, and the
- * words. -ENOENT: NOTIFY_SOCKET is not set; other -errno. */
+/* For a process that may open no socket later on: a connected socket, which the caller closes, and
+ * the text to send. -ENOENT: NOTIFY_SOCKET is not set; other -errno. */
 int notify_open(void);
 enum { NOTIFY_READY_MAX = 64 };
 void notify_ready_words(uint64_t silence_us, char *out, size_t out_size);

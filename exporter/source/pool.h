@@ -20,7 +20,7 @@ struct descriptor_pool {
     void *borrower;
 };
 
-/* Who borrowed before, and is called in after, this one. */
+/* The borrower that came before this one, and is called in after it. */
 struct descriptor_turn {
     void (*call_in)(void *borrower, size_t n);
     void *borrower;
@@ -36,7 +36,7 @@ static inline void descriptor_pool_borrow(struct descriptor_pool *pool,
     pool->borrower = borrower;
 }
 
-/* What it borrowed it has given back. */
+/* The borrower has given everything back. */
 static inline void descriptor_pool_leave(struct descriptor_pool *pool,
                                          const struct descriptor_turn *before, const void *borrower)
 {

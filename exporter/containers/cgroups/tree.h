@@ -20,8 +20,7 @@ enum node_kind {
     NODE_REFUSED,   /* its owner has no place left for it; each rescan asks again */
 };
 
-/* What everything that lies in one container, or belongs to one user, may take. Who makes
- * directories there has shares of these, not the whole. */
+/* What all that lies in one container, or belongs to one user, may take of the machine's limits. */
 struct node_share {
     size_t directories; /* looked at; the others are as if they were not there */
     size_t path_bytes;  /* of these, whole paths: each may be 4 KiB long */
@@ -91,9 +90,9 @@ void node_meet(struct node_tree *tree, struct cgroup_node *node, uint32_t genera
 /* A node without children. Stops its timer. */
 void node_remove(struct node_tree *tree, struct cgroup_node *node);
 
-/* Whose share what is made in this directory belongs to; NULL: nobody's. */
+/* The node whose share pays for what is made in this directory; NULL: there is none. */
 struct cgroup_node *node_owner(struct cgroup_node *parent);
-/* One of its owner's places, or none is left now. Always true without an owner. */
+/* Takes one of its owner's places; false: none is left now. Always true without an owner. */
 bool node_take_place(struct cgroup_node *node, uint64_t now_ns);
 void node_give_place(struct cgroup_node *node);
 

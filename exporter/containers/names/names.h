@@ -35,8 +35,8 @@ struct container_names {
     bool cut_links;
 };
 
-/* Loop thread only. Who looks for names of containers without end has the kubelet's folders read
- * eight times at once and twice a second, and two hundred state files a second. */
+/* Loop thread only. However many names are asked for, the kubelet's folders are read at most eight
+ * times at once and then twice a second, and two hundred state files a second. */
 struct names;
 
 /* fs is borrowed. 0 or -ENOMEM. */

@@ -88,7 +88,7 @@ struct known_process {
     uint64_t cgroup_id;     /* 0: not known */
     uint64_t looked_ns;     /* when that was last found out; 0: not yet, or it may have changed */
     uint8_t width;          /* enum code_width */
-    bool used;              /* since the search for a place last came by */
+    bool used;              /* since the search for one to replace last passed it */
 };
 
 struct process_table;

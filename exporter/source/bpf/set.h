@@ -73,7 +73,7 @@ struct bpf_lost bpf_set_lost(const struct bpf_set *set);
 
 /* From the next switch on the cgroup's counts go to the slot, which starts at 0. 0 or -errno. */
 int bpf_set_tell(struct bpf_set *set, uint64_t id, uint32_t slot);
-/* No longer. */
+/* Undoes bpf_set_tell(). */
 void bpf_set_untell(struct bpf_set *set, uint64_t id);
 /* The depths at which the program looks for containers. */
 void bpf_set_levels(struct bpf_set *set, uint32_t levels);

@@ -1,11 +1,11 @@
 /*
  * Which container has which slot of the cells.
  *
- * A slot whose container is closed may still be in the program's hands on some CPU, and so may the
- * map's element for its ID: left, then forgotten, then settled, with which the slot is free. The
- * program runs to its end everywhere between the last two, and no ID is told between the first of
- * these and that: else the element is another container's while the program reads it. Loop thread
- * only.
+ * When a container is closed, the program may still be using its slot on some CPU, and the map's
+ * element for its ID. So the slot is first left, then forgotten (its ID is taken out of the map),
+ * and settled, which means free, only after the program has run to its end on every CPU. Until then
+ * no ID is put into the map: its element could become another container's while the program still
+ * reads it. Loop thread only.
  */
 #ifndef IE_SOURCE_BPF_SLOTS_H
 #define IE_SOURCE_BPF_SLOTS_H
@@ -30,7 +30,7 @@ int bpf_place_of(int cgroup_fd, struct bpf_place *out);
 
 struct bpf_slot;
 
-/* For what a container has a slot. One that is there for the other is shared. */
+/* What a container has a slot for. Both uses share one slot. */
 enum bpf_user { BPF_COUNTS, BPF_DELAYS };
 
 struct bpf_slots {
@@ -53,13 +53,13 @@ size_t bpf_slots_for(size_t containers, uint64_t interval_ns);
 int bpf_slots_init(struct bpf_slots *slots, size_t n);
 void bpf_slots_release(struct bpf_slots *slots);
 
-/* 0; -ENOSPC when there is none. *shared: it is told already. Where another slot has the same ID
- * for the same user, whose cgroup must then be gone, that one is no longer told by it. */
+/* 0; -ENOSPC when there is none. *shared: the map has its ID already. If another slot has the same
+ * ID for the same use, that one's cgroup must be gone, and the ID no longer stands for it. */
 int bpf_slots_take(struct bpf_slots *slots, const struct bpf_place *place, enum bpf_user user,
                    uint32_t *out, bool *shared);
 /* Its container is closed, for that user. A slot that was left already is ignored. */
 void bpf_slots_leave(struct bpf_slots *slots, uint32_t slot, enum bpf_user user);
-/* True: whoever maps IDs to slots takes this one away; to be called until it is false. */
+/* True: the caller takes this ID out of the map. To be called until it is false. */
 bool bpf_slots_forget(struct bpf_slots *slots, uint64_t *id);
 /* The program has run to its end everywhere since: slots that were forgotten are free. */
 void bpf_slots_settle(struct bpf_slots *slots);

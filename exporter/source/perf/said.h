@@ -1,6 +1,6 @@
 /*
- * What was said at the start: two sources that open the same events say once what is wrong with
- * them, and so do two groups with the same role. Loop thread only.
+ * Messages that were logged at the start, so that two sources that open the same events, or two
+ * groups with the same role, log once what is wrong with them. Loop thread only.
  */
 #ifndef IE_SOURCE_PERF_SAID_H
 #define IE_SOURCE_PERF_SAID_H
