@@ -25,27 +25,27 @@ struct pair {
     pid_t decider; /* of the writer's; 0 in the decider */
 };
 
-/* For main, before there is anything that the decider's children could be after. 0 in the writer,
- * 1 in the decider; -errno. */
+/* For main, before the process holds anything worth stealing. 0 in the writer, 1 in the decider;
+ * -errno. */
 int pair_fork(struct pair *pair);
-/* Waits for a decider that has not been let begin, which ends. */
+/* Waits for the end of a decider that was not allowed to begin. */
 void pair_end(const struct pair *pair);
 
-/* In the decider, until the writer has given back what an earlier one left. False: it is not to
- * begin. */
+/* In the decider: waits until the writer has given back what an earlier governor left. False: the
+ * decider may not begin. */
 struct pair_begin {
     bool may_set_affinity;
     struct restore_counts restored;
 };
 bool pair_wait(const struct pair *pair, struct pair_begin *out);
-/* From when all is open on: gives up what deciding does not need, for good. It reads cgroups,
- * /proc, /sys and the folder of the configuration, and reaches the exporter's port, or unix
- * sockets, alone. */
+/* Once everything is open: gives up what deciding does not need, for good. The process then reads
+ * only cgroups, /proc, /sys and the folder of the configuration, and connects only to the
+ * exporter's port, or to unix sockets. */
 void pair_confine_decider(const struct log *log, const struct fsroot *fs, const char *config_file,
                           const struct client_address *exporter);
 
-/* Whether both processes, which began with the first one, may do what another configuration asks
- * for; 'writes': the writer, too. -EINVAL with the reason in error, or -ENOMEM. */
+/* Whether both processes may do what 'config' asks for, with the rights that they took by the first
+ * configuration; 'writes': the writer, too. -EINVAL with the reason in error, or -ENOMEM. */
 int pair_may_change(const struct config *first, const struct config *config, bool writes,
                     char *error, size_t error_size);
 

@@ -1,5 +1,6 @@
 /*
- * Holds the claims and makes the changes: wish, guard, journal, file, read back.
+ * Holds the claims and makes the changes: what a policy wants, the guard, the journal, the file,
+ * reading back.
  *
  * A container that may be restricted has a holding from the time when it is seen: its limits are
  * known and nothing is written. The first change opens a claim in the journal, the release closes
@@ -68,8 +69,8 @@ struct holding {
     struct because because;
     uint64_t since_wall_ns;    /* of the last change; 0: none */
     uint64_t culprit_until_ns; /* so long nobody takes its claim */
-    /* No claim was left for what was wished last, or it was needed elsewhere: it has all that it
-     * may have, and its policy has to wish anew. */
+    /* No claim was left for the last change, or another container needed the claim: this one has
+     * all that it may have, and its policy starts anew. */
     bool crowded_out;
     bool known; /* its limits are: otherwise there is nothing to take, or it cannot be read */
     int why;    /* not: -errno of the actuator's claim; 0: nobody has tried */
@@ -96,16 +97,16 @@ void enforcer_set_limits(struct enforcer *enforcer, const struct guard_limits *l
 /*
  * A tick: begin, see each container that may be restricted, want for some of them, commit.
  *
- * begin looks at every file that is held: what others wrote is answered here; and in turn, within
- * thirty calls, at all limits, such as CPUs that are online. see returns the
- * holding, NULL when there are too many or no memory. It is valid until the commit, which lets go
- * what was not seen, and moves others to its place.
+ * begin reads every file that is held, and answers what others wrote there; and in turn, within
+ * thirty calls, all limits, such as CPUs that are online. see returns the holding, NULL when there
+ * are too many or no memory. It is valid until the commit, which releases what was not seen and
+ * moves other holdings.
  */
 void enforcer_begin(struct enforcer *enforcer, uint64_t tick, uint64_t now_ns, uint64_t wall_ns);
 struct holding *enforcer_see(struct enforcer *enforcer, enum knob knob,
                              const struct subject *subject);
-/* Between begin and commit: there is no room to keep a container or a thread in mind, so that it is
- * not governed in this tick. Counted; the log says when that begins and ends. */
+/* Between begin and commit: there is no room for a container or a thread, so that it is not
+ * governed in this tick. Counted; the log says when that begins and ends. */
 void enforcer_leave_out(struct enforcer *enforcer);
 void enforcer_want(struct holding *holding, double value, const struct because *because);
 /* CPUs that a cgroup may use, by its cpuset and its quota; NaN: not known. Nothing is claimed. */
@@ -144,12 +145,11 @@ struct room enforcer_room(const struct enforcer *enforcer);
 /* Whether a change of it, in this tick, would be let through, for all that its own past says. */
 enum guard_verdict enforcer_would(const struct enforcer *enforcer, const struct holding *holding);
 
-/* What may be held by nobody: where an earlier governor's journal was cut, emptied or removed, the
- * quotas that it told of stay, and only the cgroups still show them. Of all that were seen: a quota
- * that somebody has set, exactly at the least of the container's class, and no claim of it. It may
- * be what its owner asked for. */
+/* Whether an earlier governor may have left this quota: where its journal was cut, emptied or
+ * removed, only the cgroups still show what it set. True for a quota that equals the least of the
+ * container's class and that no claim is open for. Its owner may also have asked for it. */
 bool enforcer_may_be_left(const struct holding *holding);
-/* Says which these are, in one line; none: nothing. */
+/* Logs which these are, in one line; nothing where there are none. */
 void enforcer_tell_left(const struct enforcer *enforcer, const struct log *log);
 
 /* For pages and metrics; valid until the next call that changes them. */

@@ -44,7 +44,7 @@ void holding_read(struct enforcer *enforcer, struct holding *holding);
 int holding_put_back(struct enforcer *enforcer, struct holding *holding,
                      enum release_reason reason);
 
-/* After a change that failed: whether it happened nevertheless, now that the file says this. */
+/* After a change that failed: decides by the file's text whether it happened nevertheless. */
 void holding_settle(struct holding *holding, const char *now);
 
 void enforcer_count_error(struct enforcer *enforcer, const struct holding *holding,

@@ -52,8 +52,8 @@ struct guard_retry {
     uint64_t at_ns, wait_ns;
 };
 
-/* What is remembered of one knob of a container, as long as it is there (struct memories). All zero
- * at first. */
+/* What is remembered of one knob of a container, for the container's life (struct memories). All
+ * zero at first. */
 struct guard_memory {
     uint64_t changed_tick; /* plus 1 */
     uint64_t settle_until_ns, yielded_until_ns;
@@ -80,15 +80,16 @@ enum guard_verdict guard_check(struct guard *guard, struct guard_memory *memory,
                                const struct claim *claim, double wanted, uint64_t period_ns,
                                size_t n_open, uint64_t tick, uint64_t now_ns, double *value);
 
-/* Whether no rule forbids that a claim is given back for another one: flapping it stays, and what
- * failed waits. */
+/* Whether a claim may be given back for another one: not while it is held for flapping, nor while a
+ * change that failed waits. */
 bool guard_may_give_way(const struct guard *guard, const struct guard_memory *memory,
                         const struct claim *claim, uint64_t tick, uint64_t now_ns);
 /* PASS: it counts as made. RATE. */
 enum guard_verdict guard_give_way(struct guard *guard, struct guard_memory *memory, uint64_t tick,
                                   uint64_t now_ns);
 
-/* The same of a change that is not made now, but for what all claims share: writes and claims. */
+/* The verdict on a change that is not made now, without the limits that all claims share (writes,
+ * claims). */
 enum guard_verdict guard_would(const struct guard_memory *memory, uint64_t tick, uint64_t now_ns);
 /* How many writes could be made now, at once. */
 double guard_writes(const struct guard *guard, uint64_t now_ns);
@@ -111,8 +112,8 @@ void guard_succeeded(struct guard_retry *retry);
 /* ---- who is missing ---- */
 
 /*
- * What the guard remembers of knobs whose containers are not in the document: who is missing from
- * one is no new container, and whom was yielded to has not stopped writing.
+ * What the guard remembers of knobs whose containers are missing from the document: a container
+ * that comes back is no new one, and whoever else writes its knob has not stopped.
  *
  * A knob is known by its cgroup's inode, or a thread by when it began. Where there is no room, who
  * left first is forgotten. One thread; nothing is allocated.
@@ -134,10 +135,10 @@ struct memories {
     uint64_t left;
 };
 
-/* Unless there is nothing to remember, or nothing by which it could be known again. */
+/* Stores it, unless there is nothing to remember, or no inode to recognise it by. */
 void memories_keep(struct memories *memories, const struct claim *claim,
                    const struct guard_memory *memory);
-/* What was kept of it goes to *memory, once; otherwise that stays as it is. */
+/* Moves what was stored to *memory; leaves that as it is where there is nothing. */
 void memories_take(struct memories *memories, const struct claim *claim,
                    struct guard_memory *memory);
 

@@ -2,8 +2,8 @@
  * The decider's side of the writer: what actuators and the journal write, as orders (order.h).
  *
  * A writer that does not answer within ORDER_PATIENCE_MS, or is gone, is lost for good: every call
- * fails with -EPIPE from then on, and who holds anything has to end, so that the next start gives
- * it back. One thread.
+ * fails with -EPIPE from then on, and a decider that holds anything must end, so that the next
+ * start gives it back. One thread.
  */
 #ifndef IE_GOVERNOR_REMOTE_H
 #define IE_GOVERNOR_REMOTE_H
@@ -22,7 +22,7 @@ struct remote {
 /* Not to be moved from then on. */
 void remote_init(struct remote *remote, int channel, bool may_set_affinity);
 
-/* It goes on; 'ready': all is up. 0, -EPIPE. */
+/* Tells the writer that the decider goes on; 'ready': everything is up. 0, -EPIPE. */
 int remote_beat(struct remote *remote, bool ready);
 
 #endif

@@ -36,10 +36,10 @@ struct restore_counts {
 int restore_claim(struct journal *journal, const struct actuators *actuators, uint64_t id,
                   const struct log *log, struct restore_counts *counts, char put[CLAIM_TEXT_MAX]);
 
-/* What actuators have left over of their own. */
+/* Removes what actuators have made for themselves and no longer need. */
 void actuators_tidy(const struct actuators *actuators);
 
-/* All that are open, newest first; and then what is left over. */
+/* All open claims, the newest first; then actuators_tidy(). */
 void restore_all(struct journal *journal, const struct actuators *actuators, const struct log *log,
                  struct restore_counts *counts);
 

@@ -1,8 +1,8 @@
 /*
  * The governor's configuration: JSON, checked as a whole, and nothing in it that is not known.
  *
- * A configuration says what may be done to whom; hence what is misspelled is an error, never
- * ignored. Immutable once it is read.
+ * A configuration says what may be done to whom; so a misspelled key is an error, never ignored.
+ * Immutable once it is read.
  */
 #ifndef IE_GOVERNOR_CONFIG_H
 #define IE_GOVERNOR_CONFIG_H
@@ -129,7 +129,7 @@ int config_parse(const char *text, size_t len, struct config **out, char *error,
 /* Unless the configuration does. */
 #define CONFIG_EXPORTER_SOCKET "/run/interference_exporter/exporter.sock"
 
-/* What the flags say of it. */
+/* What the flags say of the configuration. */
 struct config_given {
     const char *state_directory; /* the file may name no other one */
     bool enforce;                /* then the exporter is to be known: no TCP */
@@ -141,17 +141,16 @@ int config_load(const char *path, const struct config_given *given, struct confi
 void config_free(struct config *config);
 
 enum { CLASS_NONE = -1 };
-/* The first protected class one of whose matches fits, or else the first of any role; CLASS_NONE.
- * *literal: the match names it without a wildcard, in the container's name alone where namespace
- * and pod are "", or names the class guaranteed, of which it is. Empty names match only what
- * matches
- * "". */
+/* The first protected class one of whose matches fits, or else the first class of any role;
+ * CLASS_NONE. *literal: the match names it without a wildcard, in the container's name alone where
+ * namespace and pod are "", or names the class guaranteed, of which it is. Empty names match only
+ * what matches "". */
 int config_class_of(const struct config *config, const char *namespace_, const char *pod,
                     const char *container, const char *qos_class, bool *literal);
 
 /* False for CLASS_NONE, too. */
 bool config_is_protected(const struct config *config, int class);
-/* The least that a class's knob may be turned down to. */
+/* The lowest value that a class's knob may be set to. */
 double config_floor(const struct config *config, int class, enum knob knob);
 
 #endif

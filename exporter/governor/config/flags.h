@@ -9,12 +9,12 @@
 #include "exporter/base/log.h"
 #include "exporter/governor/config/config.h"
 
-/* Texts point into argv or are constants. */
-/* Of the addresses that HTTP is served on: how many, and as one text. */
+/* Of the addresses that HTTP is served on: how many at most, and the length of their list. */
 enum { FLAGS_LISTEN_MAX = 8, FLAGS_LISTEN_BYTES = 1024 };
 
 enum report { REPORT_NONE, REPORT_TABLE, REPORT_JSON };
 
+/* Texts point into argv or are constants. */
 struct flags {
     const char *config_file;               /* NULL for help and version, and may be for restore */
     const char *state_directory;           /* absolute, shorter than CONFIG_DIRECTORY_MAX */

@@ -1,5 +1,5 @@
 /*
- * Confirmation by experiment: what holding a suspect to its least brings memory.
+ * Confirmation by experiment: how much faster memory is while a suspect is held at its least.
  *
  * A suspect is an owner: the same container of all replicas, which are held together. In pairs of
  * slots of 200 ms, one in which it has its least quota and one in which it has all, memory is

@@ -45,7 +45,7 @@ int governor_new(const struct governor_setup *setup, uint64_t now_ns, struct gov
 /* Releases nothing. Accepts NULL. */
 void governor_free(struct governor *governor);
 
-/* What the exporter says now; NULL: no answer that could be read. */
+/* A tick, with what the exporter says now; NULL: it gave no answer that could be read. */
 void governor_take(struct governor *governor, const struct view *view, uint64_t now_ns,
                    uint64_t wall_ns);
 
@@ -82,8 +82,7 @@ struct governor_state {
     size_t journal_open; /* claims whose originals are still to be put back */
     const struct enforcer *enforcer;
     const struct experiment *experiment;
-    const struct forecast
-        *forecast; /* whoever looks sets it; NULL: nobody adds up what it would bring */
+    const struct forecast *forecast; /* set by the caller; NULL: there is none */
 };
 void governor_look(const struct governor *governor, struct governor_state *out);
 
@@ -92,8 +91,8 @@ void governor_look(const struct governor *governor, struct governor_state *out);
 int governor_restore(const char *state_directory, const struct governor_setup *setup,
                      struct restore_counts *counts, char *error, size_t error_size);
 
-/* The same, with the lock kept, and the journal open for who goes on with it; it is made if there
- * is none. -EAGAIN: something could not be put back; then, and after other errors, it is closed. */
+/* The same, but keeps the lock, and leaves the journal open for the caller; makes it if there is
+ * none. -EAGAIN: something could not be put back; then, and after other errors, it is closed. */
 int governor_open_journal(const char *state_directory, const struct governor_setup *setup,
                           struct journal *journal, struct restore_counts *counts, char *error,
                           size_t error_size);

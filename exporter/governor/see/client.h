@@ -44,17 +44,16 @@ void client_buffer_release(struct client_buffer *buffer);
 /*
  * The body of 'path' as *body of *len bytes, within the buffer, until its next use. 0, or -errno
  * with the reason in error: -ETIMEDOUT, -ECONNREFUSED, -EPERM (somebody else serves the socket),
- * -EFBIG (the
- * buffer is given back), -EPROTO (no HTTP, or another status than 200), ...
+ * -EFBIG (the buffer is freed), -EPROTO (no HTTP, or another status than 200), ...
  */
 int client_get(const struct client_address *address, const char *path, uint64_t deadline_ns,
                struct client_buffer *buffer, const char **body, size_t *len, char *error,
                size_t error_size);
 
 /*
- * What has come so far. 1: the answer is whole, with its body; 0: more must come, and *need bytes
- * are known to (0: not known); -EPROTO with the reason in *why, -EFBIG. 'ended': the other side has
- * closed. Pure.
+ * Parses the bytes that have come so far. 1: the answer is whole, with its body; 0: more must come,
+ * *need bytes in all (0: not known); -EPROTO with the reason in *why, -EFBIG. 'ended': the other
+ * side has closed. Pure.
  */
 int client_answer(const char *bytes, size_t len, bool ended, const char **body, size_t *body_len,
                   size_t *need, const char **why);

@@ -1,6 +1,6 @@
 /*
- * Values of a JSON document of the exporter's, one after another, by exporter/json/scan.h. What is
- * not as it should be is not known, never a default. Pure.
+ * Values of a JSON document of the exporter's, one after another, by exporter/json/scan.h. A value
+ * of another type is unknown, never a default. Pure.
  */
 #ifndef IE_GOVERNOR_DOCUMENT_H
 #define IE_GOVERNOR_DOCUMENT_H
@@ -21,7 +21,7 @@ void document_init(struct document *document, const char *text, size_t len, char
 
 /* The next member of the object that is open whose name is among 'names', ended by NULL: its index;
  * others are stepped over. Negative behind the last one. 'seen' is 0 at first. A name of these that
- * stands twice is an error: who writes that means one of two things. */
+ * stands twice is an error, since readers differ in which one they take. */
 int document_member(struct document *document, const char *const *names, unsigned *seen);
 
 /* Each reads one value. "" for what is no string; it is in 'texts'. */

@@ -1,6 +1,6 @@
 /*
- * Who is never restricted, whatever the configuration matches: whoever measures, steers or keeps
- * the cluster alive, and a cgroup that is not the one that the exporter counted. One thread.
+ * Who is never restricted, whatever the configuration matches: the two programs, kube-system, and a
+ * cgroup that is not the one that the exporter counted. One thread.
  */
 #ifndef IE_GOVERNOR_EXEMPTIONS_H
 #define IE_GOVERNOR_EXEMPTIONS_H
@@ -19,7 +19,7 @@ struct exemptions {
 int exemptions_init(struct exemptions *exemptions, const struct fsroot *fs, bool allow_replay,
                     char *error, size_t error_size);
 
-/* Our own in a view, by their cgroups: whatever they are called, and whoever else is called so. */
+/* The two programs in a view, found by their cgroups and not by their names. */
 struct programs {
     const struct view_container *governor, *exporter; /* NULL: it is in no container of the view */
     bool exporter_known;                              /* the exporter says which its cgroup is */
@@ -28,19 +28,18 @@ struct programs {
 /* Borrowed from the view. */
 struct programs exemptions_programs(const struct exemptions *exemptions, const struct view *view);
 
-/* Whether its cgroup can be what is said of it, by the path alone, which is the kubelet's or the
- * runtime's word and not the exporter's. Who says that it is a container of a pod must be one, with
- * that id, of that pod's folder; below "kubepods" it must say so. A container of no pod must have
- * that id. What is no container (a service, a session) must be named literally, by its cgroup's own
- * name; a slice never is. */
+/* Whether the cgroup's path, which the kubelet or the runtime made, agrees with what the exporter
+ * says of the container. The path of a pod's container must have that id and lie in that pod's
+ * folder; below "kubepods" there are only such. The path of any other container must have that id.
+ * What is no container (a service, a session) must be named literally ('literal'), by its cgroup's
+ * own name; a slice is never accepted. */
 bool exemptions_is_its_own(const struct exemptions *exemptions,
                            const struct view_container *container, bool literal);
 
-/* In words; NULL: it may be restricted. Who is not its own by that is exempt; kube-system; all of
- * the programs' pods; and all of the
- * governor's namespace, as long as an exporter does not say which its cgroup is. 'literal': the
- * configuration names the container without wildcards, or its QoS class, which it takes for one
- * with CPUs of its own. */
+/* Why it is exempt, in words; NULL: it may be restricted. Exempt is whoever exemptions_is_its_own()
+ * rejects; kube-system; the pods of the two programs; and the governor's whole namespace, as long
+ * as the exporter does not say which cgroup is its own. 'literal': the configuration names the
+ * container without wildcards, or its QoS class, which it takes for one with CPUs of its own. */
 const char *exemptions_why(const struct exemptions *exemptions,
                            const struct view_container *container, const struct programs *programs,
                            bool literal);

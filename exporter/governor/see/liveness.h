@@ -1,5 +1,5 @@
 /*
- * The dead man's switch: whether what the exporter says may be acted on now. Pure.
+ * The dead man's switch: whether the exporter's data may be acted on now. Pure.
  *
  * Only a tick that is new, of counters that are counted now, may lead to a change. When none comes
  * for a while, everything is to be let go; then, and at the start, so many fresh ticks in a row

@@ -66,7 +66,8 @@ struct view {
  * nothing. */
 int view_parse(const char *text, size_t len, struct view *view, char *error, size_t error_size);
 void view_release(struct view *view);
-/* Whether this machine is counted now, as opposed to a recording; by perf or by BPF is the same. */
+/* Whether the exporter counts this machine now (by perf or BPF), and does not replay a recording.
+ */
 bool view_is_counted(const struct view *view);
 
 /* namespace/pod/container, for people. */

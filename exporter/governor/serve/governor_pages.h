@@ -1,6 +1,6 @@
 /*
- * What operators see: metrics, the last decisions, the state, health. The loop's thread writes, the
- * server's threads read; one lock, held for microseconds.
+ * The pages: metrics, the last decisions, the state, health. The loop's thread writes, the server's
+ * threads read; one lock, held for microseconds.
  */
 #ifndef IE_GOVERNOR_PAGES_H
 #define IE_GOVERNOR_PAGES_H

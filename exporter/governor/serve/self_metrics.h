@@ -67,8 +67,8 @@ struct governor_facts {
 /* Before publishing. A claim that comes or goes allocates; if that fails it is not shown. */
 void governor_metrics_update(struct governor_metrics *metrics, const struct governor_facts *facts);
 
-/* Those of single containers: series come with a container that is turned down, or whose slowdown was
- * measured, and go with it; they are the store's. */
+/* Those of single containers: series come with a container that is restricted, or whose slowdown
+ * was measured, and go with it. The store owns them. */
 struct container_series;
 
 /* 'families', by enum governor_metric, are borrowed. -ENOMEM. */

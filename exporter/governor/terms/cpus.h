@@ -16,10 +16,10 @@ int cpus_parse(const char *text, cpu_set_t *out);
 /* As the kernel writes it, without the line's end. -ENOSPC: it does not fit. */
 int cpus_format(const cpu_set_t *cpus, char *out, size_t size);
 
-/* What a thread has after its CPUs were set to this text: the kernel takes those that are allowed,
- * and all of these when a cpuset has moved away from under it. False: it is no such text. */
+/* The CPUs that a thread has after they were set to this text: the allowed ones of them, or all
+ * that are allowed where none of them is. False: it is no such text. */
 bool cpus_resolve(const char *text, const cpu_set_t *allowed, cpu_set_t *out);
-/* Whether that is what it has. */
+/* Whether the thread has just these CPUs. */
 bool cpus_are(const char *text, const cpu_set_t *allowed, const cpu_set_t *cpus);
 /* The text of what a thread has. -ENOSPC. */
 int cpus_spell(const cpu_set_t *cpus, const cpu_set_t *allowed, char *out, size_t size);

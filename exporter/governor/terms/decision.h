@@ -1,6 +1,6 @@
 /*
- * What a policy decided, and the words for it, as the log, the page, the labels and the configuration
- * have them.
+ * What a policy decided, and the words for it: in the log, the page, the labels and the
+ * configuration.
  */
 #ifndef IE_GOVERNOR_DECISION_H
 #define IE_GOVERNOR_DECISION_H

@@ -1,9 +1,9 @@
 /*
- * An actuator: how one kind of knob is read, turned down and put back. It decides nothing.
+ * An actuator: reads one kind of knob, sets it, and puts it back. It decides nothing.
  *
- * Nothing but apply() and release() writes. Each file is opened anew, through a directory whose
- * device and inode are compared first, so that a cgroup that came after another one under the same
- * path is never touched; of a thread, the time at which it began. One thread.
+ * Only apply(), keep(), tidy() and release() write. Each file is opened anew, through a directory
+ * whose device and inode are compared first, so that a new cgroup under the path of an old one is
+ * never touched; of a thread, the time at which it began is compared. One thread.
  */
 #ifndef IE_GOVERNOR_ACTUATOR_H
 #define IE_GOVERNOR_ACTUATOR_H
@@ -61,17 +61,17 @@ struct actuator_ops {
     /* Recomputes least and most for 'original', which may be new, and for what limits it from
      * above. -ERANGE as claim(). */
     int (*limit)(void *self, double floor, struct claim *claim);
-    /* What has come since under a claim that is held and OURS is brought under it as well; mostly
-     * nothing, and then nothing is written. Of many tasks some are looked at each time, in turn:
-     * 'kept' is where it goes on. May be NULL. */
+    /* Applies a claim that is held and OURS to tasks that came since; mostly there are none, and
+     * nothing is written. Of many tasks some are looked at each time, in turn: 'kept' is where it
+     * goes on. May be NULL. */
     int (*keep)(void *self, struct claim *claim);
     /* The text of a value, which stays between least and most. For most it is the original. */
     void (*format)(void *self, const struct claim *claim, double value, char out[CLAIM_TEXT_MAX]);
     /* Changes 'from' to 'set' and reads back. -ESTALE: it was neither before, nor is it afterwards
      * as it should be; -ENODEV: the cgroup has ended; -EINVAL: the kernel refuses it; others. */
     int (*apply)(void *self, const struct claim *claim);
-    /* Removes what is its own and holds nobody, or nobody who is claimed, where a removal failed or
-     * was never come to. May be NULL: there is no such thing. */
+    /* Removes its own groups that hold nobody, or nobody who is claimed, which an earlier removal
+     * has left. May be NULL: it has none. */
     void (*tidy)(void *self);
     /* The original back, if what is there is ours. Needs nothing but the claim. -EXDEV: it is of
      * another hierarchy than what can be seen here; -errno: try again. */

@@ -11,8 +11,9 @@
  * may be no link. */
 int cgroup_dir_claim(const char *root, struct claim *claim);
 
-/* Likewise of a claim. -ENODEV: it has ended, and what is there now is not it. -EXDEV: this root is
- * not the one that it was claimed below, or cannot be opened, so nobody knows. */
+/* The same for a claim that is open. -ENODEV: the cgroup has ended; another one may have its path.
+ * -EXDEV: this root is not the one that it was claimed below, or cannot be opened, so nothing is
+ * known. */
 int cgroup_dir_open_claimed(const char *root, const struct claim *claim);
 
 #endif

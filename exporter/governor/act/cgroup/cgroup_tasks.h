@@ -1,7 +1,7 @@
 /*
  * The threads of a cgroup, and the cgroups below it.
  *
- * Each but the first calls 'found' until that returns what is not 0, and returns the same; or
+ * All but cgroup_list() call 'found' until it returns something other than 0, and return that; or
  * -errno.
  */
 #ifndef IE_GOVERNOR_CGROUP_TASKS_H

@@ -17,8 +17,8 @@ struct fswrite {
      * "ig_7_50/tasks", whose content it becomes: the kernel's control files take a value as a
      * whole. */
     int (*write_at)(void *context, int directory, const char *name, const char *text, size_t len);
-    /* This, append and rename_at are the journal's; NULL where that is not this process's.
-     * A file to append to, made if it is not there, mode 0600; emptied if so asked. Returns the
+    /* This, append and rename_at are for the journal; NULL in a process that does not write it. A
+     * file to append to, made if it is not there, mode 0600; emptied if so asked. Returns the
      * descriptor, which the caller closes. */
     int (*open_at)(void *context, int directory, const char *name, int empty);
     /* All of the bytes in one write(2). After an error a part of them may be there: -ENOSPC too

@@ -18,8 +18,8 @@
 #include "exporter/base/fsroot.h"
 #include "exporter/governor/act/journal/journal_file.h"
 
-/* Who keeps the file where this process may not write: each as the function of its name below, but
- * for 'open', which is not its business. */
+/* Who writes the journal's file where this process may not: each function does as the one of its
+ * name below, but leaves 'open' alone. */
 struct journal_keeper {
     void *context;
     /* Which has its number; one of the same knob that is open, and not held, is released. */
@@ -29,7 +29,7 @@ struct journal_keeper {
     int (*compact)(void *context);
 };
 
-/* What no system call says: the keeper may not do that. */
+/* An error that no system call has: the keeper refuses. */
 enum { JOURNAL_REFUSED = -EBADRQC };
 
 struct journal {
@@ -58,8 +58,8 @@ void journal_open_kept(struct journal *journal, const struct journal_keeper *kee
 /* The file stays as it is. */
 void journal_close(struct journal *journal);
 
-/* Whether an error of one of those below is of that line alone: a keeper may not do it, or finds
- * that something else is there now. The file is as well as before. */
+/* Whether an error of one of those below concerns that line alone: the keeper refuses it, or finds
+ * something else in place. The file is as good as before. */
 bool journal_is_refused(const struct journal *journal, int err);
 
 /* Each writes its line and then changes 'open'. -errno: neither has happened. */

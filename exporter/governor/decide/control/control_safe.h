@@ -5,21 +5,19 @@
  *
  * A level is a quota. It fails when a violation is confirmed, or when more than over_share of its
  * windows are over the limit, of which three at least. Then the quota goes back to the last one
- * that
- * was calm for 'calm' windows, or else by one step (by half of one where it was the share); if a
- * violation is confirmed within three windows of that, to base. Who has everything and uses less
- * begins with what it uses: a quota above that takes nothing.
+ * that was calm for 'calm' windows, or else by one step (by half of one where it was the share); if
+ * a violation is confirmed within three windows of that, to base. A container that has everything
+ * and uses less starts from what it uses: a higher quota takes nothing from it.
  *
  * Levels that never failed are climbed after 'calm' windows each, as long as the next one is
  * expected to leave 2.6 deviations of a window's scatter below the limit (one in 200 is over it
  * then), or after 900 windows of which no more than over_share were over.
  *
- * A level that failed is tried again after hold_seconds, in two halves of a step. They double up to
- * hold_max_seconds each time that it fails, or one within a step above it, are halved when one
- * below
- * it does, and are as at first when nothing has failed for forgive_seconds beyond them. The wait
- * ends early when the latency at the level that was gone back to falls by 3 %, and by more than its
- * scatter: then something else has changed.
+ * A level that failed is tried again after hold_seconds, in two halves of a step. The wait doubles
+ * up to hold_max_seconds each time that this level fails, or one within a step above it; it is
+ * halved when a lower one fails, and is as at first when nothing has failed for forgive_seconds
+ * beyond it. The wait ends early when the latency at the level that was gone back to falls by 3 %,
+ * and by more than its scatter: then something else has changed.
  *
  * Pure: time is an argument, in seconds of any clock that does not go back.
  *
@@ -70,16 +68,16 @@ struct control_safe {
     double slope, mean_before, cores_before;
 };
 
-/* With all that it may have: nobody waits yet. */
+/* Starts with all that it may have: nobody waits yet. */
 void control_safe_init(struct control_safe *state, const struct control_safe_config *config,
                        double max_cores);
 
 /*
  * One window. ratio: latency over limit; NaN: not known, though the window may be below. max_cores:
- * what it may have at most, which may change. 'culprit': whether it may be
- * cut, for it is among those who make others wait; windows over the limit in which it is not say
- * nothing of its level. The quota is in *state afterwards, never above max_cores. KEEP, RAISE or
- * CUT; KEEP also where a violation finds it at base.
+ * what it may have at most, which may change. 'culprit': it makes others wait, and may be cut;
+ * windows over the limit in which it is none say nothing of its level. The quota is in *state
+ * afterwards, never above max_cores. KEEP, RAISE or CUT; KEEP also where a violation finds it at
+ * base.
  */
 enum control_action control_safe_step(struct control_safe *state,
                                       const struct control_safe_config *config, double max_cores,
@@ -90,8 +88,8 @@ enum control_action control_safe_step(struct control_safe *state,
 bool control_safe_confirmed(const struct control_safe *state,
                             const struct control_safe_config *config);
 
-/* It has 'cores' for another reason than what its level has shown: nothing of it counts for what
- * follows, which begins anew from there. What is known of levels stays. */
+/* Sets the quota for another reason than what its level has shown. The windows at the old level no
+ * longer count; what is known of levels stays. */
 void control_safe_move(struct control_safe *state, const struct control_safe_config *config,
                        double cores, double now);
 

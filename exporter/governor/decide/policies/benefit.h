@@ -2,16 +2,15 @@
  * Whether holding an owner's containers (culprits.h) makes a protected container wait less: by the
  * governor's own cuts, for each pair of victim and culprit.
  *
- * What is known of a pair is a line through its windows (control_response.h), x what the
- * owner may have: of half an hour, and of the last half minute. Where a victim still waits although
- * its culprit is held, and it is not known that this helps, the culprit is tried: he gets
- * everything back for a few windows, or as much as does not hurt another victim. If the victim
- * then waits as long as before, but for 5 %,
- * holding him changes nothing: the pair is barred for ten minutes, and twice as long each time up
- * to an hour, in which the victim is no reason to hold him. If it waits longer, he is held again,
- * and that it helps is known for an hour, or for ten minutes where it is not beyond doubt: unless
- * it
- * goes on to wait as long when he is held, for then it was chance.
+ * What is known of a pair is a line through its windows (control_response.h), x what the owner may
+ * have: of half an hour, and of the last half minute. Where a victim still waits although its
+ * culprit is held, and it is not known that this helps, the culprit is tried: it gets everything
+ * back for a few windows, or as much as does not hurt another victim. If the victim then waits as
+ * long as before, but for 5 %, holding the culprit changes nothing: the pair is barred for ten
+ * minutes, and twice as long each time up to an hour, in which the victim is no reason to hold it.
+ * If the victim waits longer, the culprit is held again, and it is known for an hour that this
+ * helps, or for ten minutes where it is not beyond doubt; unless the victim waits as long while the
+ * culprit is held, for then it was chance.
  *
  * Keys are the caller's, and never 0. Pairs are 256 at most: of more the one that was heard of
  * longest ago is forgotten. One thread; nothing is allocated after new.
@@ -35,7 +34,7 @@ enum benefit_trial {
 int benefit_new(struct benefit **out);
 /* Accepts NULL. */
 void benefit_free(struct benefit *benefit);
-/* What was learned so far; 'before' begins anew. */
+/* Takes over what 'before' has learned, which begins anew. */
 void benefit_inherit(struct benefit *benefit, struct benefit *before);
 
 /* A window: begin, hear each protected container that has a latency, see each container that may be
@@ -48,21 +47,20 @@ void benefit_end(struct benefit *benefit);
 /* The victim waits, and the owner is among those who are held for it: from now on it is learned
  * what of it helps. */
 void benefit_accuse(struct benefit *benefit, uint64_t victim, uint64_t owner);
-/* The same after he was cut, and maybe for long at his least: is he to be tried? If so his trial
- * has
- * begun, with those of his other pairs that were accused in this window. */
+/* The same after the owner was cut, and maybe for long at its least. True: a trial of it has begun,
+ * with its other pairs that were accused in this window. */
 bool benefit_try(struct benefit *benefit, uint64_t victim, uint64_t owner, bool at_least_for_long);
 
-/* The victim is no reason to hold him. */
+/* The victim is no reason to hold the owner. */
 bool benefit_is_barred(const struct benefit *benefit, uint64_t victim, uint64_t owner);
 /* Somebody is barred, or on trial. */
 bool benefit_bars_anybody(const struct benefit *benefit);
-/* What he has back, to see what comes of it. */
+/* What the owner has got back, for a trial. */
 enum benefit_trial benefit_on_trial(const struct benefit *benefit, uint64_t owner);
 bool benefit_tries(const struct benefit *benefit, uint64_t victim, uint64_t owner);
-/* A trial for another victim's sake goes on no more. */
+/* Breaks off a trial, since another victim waits. */
 void benefit_break_off(struct benefit *benefit, uint64_t owner);
-/* Whether his trial, which ended in this window, has shown that holding him changes nothing. */
+/* Whether a trial that ended in this window has shown that holding the owner changes nothing. */
 bool benefit_is_acquitted(const struct benefit *benefit, uint64_t owner);
 
 /* How often a pair was barred, since new. */

@@ -22,8 +22,8 @@ struct calibration;
 int calibration_new(struct calibration **out);
 /* Accepts NULL. */
 void calibration_free(struct calibration *calibration);
-/* What was learned so far, and when best effort was held, but for the counts; 'before' begins anew.
- */
+/* Takes over what 'before' has learned, and when best effort was held, but not its counts; 'before'
+ * begins anew. */
 void calibration_inherit(struct calibration *calibration, struct calibration *before);
 
 /*

@@ -37,7 +37,7 @@ struct culprits;
 
 /* share: what the culprits do together; 0: all are culprits. 0 or -ENOMEM. */
 int culprits_new(double share, double sure, struct culprits **out);
-/* The windows so far; 'before' begins anew. */
+/* Takes over the windows of 'before', which begins anew. */
 void culprits_inherit(struct culprits *culprits, struct culprits *before);
 /* Accepts NULL. */
 void culprits_free(struct culprits *culprits);

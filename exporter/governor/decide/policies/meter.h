@@ -41,7 +41,8 @@ bool meter_tick(struct meter *meter, const struct policy_tick *tick);
 /* NULL: it was not there for the whole step, or there are too many. */
 const struct meter_reading *meter_find(const struct meter *meter, const char *path);
 
-/* Who had a slowdown and has none for a few steps does not wait for memory: 1. */
+/* A container that had a slowdown and has none for a few steps does not wait for memory, and counts
+ * as 1. */
 void meter_protected(const struct meter *meter, const struct config *config,
                      const struct policy_tick *tick, struct meter_worst *out);
 

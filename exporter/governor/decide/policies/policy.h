@@ -1,10 +1,9 @@
 /*
- * A policy: what is wished for, by what is seen in a tick. Each is a file of its own and a line in
- * policy_table.c; which knobs of which classes are its own is the configuration's to say
- * (config_owners()).
+ * A policy decides from a tick which values it wants. Each is a file of its own and a line in
+ * policy_table.c; the configuration says which knobs of which classes are its own (config.owners).
  *
- * A policy does no input or output, reads no clock and allocates nothing after init. What it wishes
- * for goes to the enforcer, between its begin and its commit. One thread.
+ * A policy does no input or output, reads no clock and allocates nothing after init. It passes what
+ * it wants to the enforcer, between begin and commit. One thread.
  */
 #ifndef IE_GOVERNOR_POLICY_H
 #define IE_GOVERNOR_POLICY_H
@@ -48,7 +47,7 @@ enum calibration_phase {
 };
 extern const char *const calibration_phase_names[CALIBRATION_PHASES];
 
-/* How the latency of a protected container is learned while best effort is held. */
+/* What is known of one protected container whose latency is learned while best effort is held. */
 struct policy_calibration {
     char container[CLAIM_NAME_MAX]; /* namespace/pod/container */
     enum calibration_phase phase;
@@ -69,7 +68,7 @@ struct policy_counts {
     uint64_t calibrations[CALIBRATION_PHASES]; /* that ended so */
 };
 
-/* To who places pods, of the last minute. */
+/* Advice to whoever schedules pods, by the last minute. */
 struct advice {
     bool hold;       /* this node should get no more work */
     double slowdown; /* the greatest of a protected container over five minutes; NaN: none */

@@ -1,6 +1,7 @@
 /*
- * What the policy threshold and its two modes share: policy_threshold.c hears the protected
- * containers, threshold_paper.c and threshold_safe.c say what best effort may have. One thread.
+ * What the policy threshold and its two modes share: policy_threshold.c reads the latencies of
+ * protected containers, threshold_paper.c and threshold_safe.c set the quotas of best effort. One
+ * thread.
  */
 #ifndef IE_GOVERNOR_THRESHOLD_H
 #define IE_GOVERNOR_THRESHOLD_H
@@ -75,9 +76,8 @@ struct threshold_app *threshold_find(struct threshold_policy *policy, const char
 /* NULL: it is none of this policy's. */
 struct holding *threshold_holding(const struct governed *governed);
 
-/* From a window to the quota of governed[i], whose limits are known. Mode safe begins once, and
- * then
- * all of best effort come in turn. */
+/* Set the quota of governed[i], whose limits are known, by the last window. In mode safe,
+ * threshold_safe_begin() comes first, once a window. */
 void threshold_paper_step(struct threshold_policy *policy, const struct policy_tick *tick,
                           struct threshold_app *app, size_t i);
 void threshold_safe_begin(struct threshold_policy *policy, const struct policy_tick *tick);
