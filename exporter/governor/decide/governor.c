@@ -290,27 +290,24 @@ int governor_reload(struct governor *governor, const struct config *config, char
     return 0;
 }
 
-static int restore_journal(struct journal *journal, const struct actuators *actuators,
-                           const struct log *log, struct restore_counts *counts)
-{
-    if (journal->incomplete)
-        log_warn(log, "governor",
-                 "the journal is empty, or its last line is cut: what it told of beyond that stays "
-                 "as it is. Look for quotas that nobody has asked for");
-    restore_all(journal, actuators, log, counts);
-    return journal_compact(journal);
-}
-
 static int restore_open(struct journal *journal, const struct governor_setup *setup,
                         struct restore_counts *counts)
 {
     struct actuators actuators;
     const struct actuator_env env = {
         .fs = setup->fs, .write = setup->write, .open = &journal->open};
-    actuators_open(&actuators, &env, setup->log);
-    int err = restore_journal(journal, &actuators, setup->log, counts);
-    actuators_close(&actuators);
-    return err;
+    if (journal->incomplete)
+        log_warn(setup->log, "governor",
+                 "the journal is empty, or its last line is cut: what it told of beyond that stays "
+                 "as it is. Look for quotas that nobody has asked for");
+    if (setup->actuators) {
+        restore_all(journal, setup->actuators, setup->log, counts);
+    } else {
+        actuators_open(&actuators, &env, setup->log);
+        restore_all(journal, &actuators, setup->log, counts);
+        actuators_close(&actuators);
+    }
+    return journal_compact(journal);
 }
 
 int governor_restore(const char *state_directory, const struct governor_setup *setup,
@@ -328,13 +325,6 @@ int governor_restore(const char *state_directory, const struct governor_setup *s
     return err;
 }
 
-static int refuse_left(int err, const char *directory, char *error, size_t error_size)
-{
-    snprintf(error, error_size, "%s: what an earlier governor left could not be put back%s%s",
-             directory, err ? ": " : "", err ? strerror(-err) : "");
-    return err ? err : -EAGAIN;
-}
-
 int governor_open_journal(const char *state_directory, const struct governor_setup *setup,
                           struct journal *journal, struct restore_counts *counts, char *error,
                           size_t error_size)
@@ -347,37 +337,30 @@ int governor_open_journal(const char *state_directory, const struct governor_set
     if (!err && !counts->failed)
         return 0;
     journal_close(journal);
-    return refuse_left(err, state_directory, error, error_size);
+    snprintf(error, error_size, "%s: what an earlier governor left could not be put back%s%s",
+             state_directory, err ? ": " : "", err ? strerror(-err) : "");
+    return err ? err : -EAGAIN;
 }
 
 /* The journal with what was open put back; of a dry run none, and a keeper's has been seen to. */
 static int open_journal(struct governor *governor, char *error, size_t error_size)
 {
-    const struct governor_setup *setup = &governor->setup;
-    const char *directory = setup->config->state_directory;
+    struct governor_setup setup = governor->setup;
+    const char *directory = setup.config->state_directory;
     struct restore_counts *counts = &governor->restored;
-    int err;
-    if (setup->keeper) {
-        *counts = *setup->restored;
-        if (setup->enforce)
-            journal_open_kept(&governor->journal, setup->keeper);
+    if (setup.keeper) {
+        *counts = *setup.restored;
+        if (setup.enforce)
+            journal_open_kept(&governor->journal, setup.keeper);
         return 0;
     }
-    if (!setup->enforce) {
-        if (setup->look_only)
-            return 0;
-        err = governor_restore(directory, setup, counts, error, error_size);
+    if (!setup.enforce) {
+        int err =
+            setup.look_only ? 0 : governor_restore(directory, &setup, counts, error, error_size);
         return err == -ENOENT ? 0 : err;
     }
-    err = journal_open(&governor->journal, directory, true, setup->write, setup->fs, error,
-                       error_size);
-    if (err)
-        return err;
-    err = restore_journal(&governor->journal, &governor->actuators, setup->log, counts);
-    if (!err && !counts->failed)
-        return 0;
-    journal_close(&governor->journal);
-    return refuse_left(err, directory, error, error_size);
+    setup.actuators = &governor->actuators;
+    return governor_open_journal(directory, &setup, &governor->journal, counts, error, error_size);
 }
 
 static int make_parts(struct governor *governor, char *error, size_t error_size)
