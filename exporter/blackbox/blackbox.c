@@ -23,6 +23,7 @@
 #include "exporter/service/confine.h"
 #include "exporter/service/descriptors.h"
 #include "exporter/service/privileges.h"
+#include "exporter/service/supervisor.h"
 
 /* Containers that came and went while there was no room: more than that, and it is over. */
 enum { EVENTS_BYTES = 4 << 20 };
@@ -70,19 +71,19 @@ const char *blackbox_why_name(enum blackbox_why why)
 /* ---- the fork ---- */
 
 /* Returns the status of the process that it is: of the keeper, or of a scribe. */
-static int run_keeper(const struct blackbox *blackbox, int channel)
+static int run_keeper(const struct blackbox *blackbox)
 {
-    struct scribe_config config = {.channel = channel,
+    struct scribe_config config = {.channel = blackbox->channel,
                                    .wake = blackbox->wake,
                                    .directory = blackbox->directory,
                                    .chute = blackbox->chute,
                                    .blackbox = &blackbox->config};
-    int keep[] = {channel, config.wake, config.directory}, status = 0;
+    int keep[] = {config.channel, config.wake, config.directory}, status = 0;
     /* What the reader holds is not theirs, and would stay open behind its back. */
     descriptors_close_all_but(keep, 3);
     (void)privileges_drop(NULL, 0);
     (void)confine_directory(config.directory);
-    struct pollfd end = {.fd = channel, .events = POLLRDHUP};
+    struct pollfd end = {.fd = config.channel, .events = POLLRDHUP};
     while (config.starts < STARTS_MAX && (config.starts == 0 || poll(&end, 1, PAUSE_MS) == 0)) {
         config.starts++;
         pid_t scribe = fork();
@@ -142,7 +143,6 @@ static void discard(struct blackbox *blackbox)
 int blackbox_fork(const struct blackbox_config *config, struct blackbox **out, int *status,
                   char *error, size_t error_size)
 {
-    int ends[2] = {-1, -1};
     struct blackbox *blackbox = calloc(1, sizeof *blackbox);
     if (!blackbox)
         return -ENOMEM;
@@ -155,20 +155,15 @@ int blackbox_fork(const struct blackbox_config *config, struct blackbox **out, i
     }
     blackbox->chute = chute_new(BLACKBOX_CHUTE_BYTES);
     blackbox->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    err = !blackbox->chute ? -ENOMEM : blackbox->wake < 0 ? -errno : channel_open(ends);
-    pid_t pid = err ? -1 : fork();
-    if (!err && pid < 0)
-        err = -errno;
-    if (pid == 0) {
-        *status = run_keeper(blackbox, ends[1]);
+    err = !blackbox->chute     ? -ENOMEM
+          : blackbox->wake < 0 ? -errno
+                               : supervisor_fork(&blackbox->channel, &blackbox->keeper);
+    if (err > 0) {
+        *status = run_keeper(blackbox);
         return 1;
     }
-    if (ends[1] >= 0)
-        close(ends[1]);
     close(blackbox->directory);
     blackbox->directory = -1;
-    blackbox->channel = ends[0];
-    blackbox->keeper = pid;
     if (err) {
         snprintf(error, error_size, "cannot start the black box: %s", strerror(-err));
         discard(blackbox);
@@ -184,8 +179,7 @@ void blackbox_free(struct blackbox *blackbox)
         return;
     close(blackbox->channel);
     blackbox->channel = -1;
-    for (int i = 0; i < 400 && waitpid(blackbox->keeper, NULL, WNOHANG) == 0; i++)
-        poll(NULL, 0, 5);
+    supervisor_wait(blackbox->keeper, 2000);
     discard(blackbox);
 }
 

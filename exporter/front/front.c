@@ -1,7 +1,6 @@
 #include "exporter/front/front.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -18,7 +17,7 @@
 #include "exporter/front/message.h"
 #include "exporter/front/tally.h"
 #include "exporter/service/channel.h"
-#include "exporter/service/descriptors.h"
+#include "exporter/service/supervisor.h"
 
 /* ---- the desk ---- */
 
@@ -208,59 +207,37 @@ struct front {
 
 /* ---- the fork ---- */
 
-static void close_ends(const int ends[2])
-{
-    for (int i = 0; i < 2; i++)
-        if (ends[i] >= 0)
-            close(ends[i]);
-}
-
-/* In the child: only the keeper's ends stay open. Whatever else the reader has, such as a way to
- * whoever writes for it, is nothing that strangers may talk to. */
-static int run_keeper(const char *web_config_file, const struct log *log, struct tally *tally,
-                      pid_t reader, const int control[2], const int requests[2])
-{
-    int keep[] = {control[1], requests[1], log->fd};
-    descriptors_close_all_but(keep, sizeof keep / sizeof *keep);
-    const struct keeper_config config = {.reader = reader,
-                                         .control = control[1],
-                                         .desk = requests[1],
-                                         .tally = tally,
-                                         .web_config_file = web_config_file,
-                                         .log = log};
-    int status = keeper_run(&config);
-    tally_free(tally);
-    return status;
-}
-
 int front_fork(const char *web_config_file, const struct log *log, struct front **out, int *status)
 {
-    int control[2] = {-1, -1}, requests[2] = {-1, -1};
-    const pid_t reader = getpid();
+    int control = -1, requests[2] = {-1, -1};
+    pid_t keeper = 0;
     struct front *front = calloc(1, sizeof *front);
     struct tally *tally = tally_new();
-    int err = front && tally ? channel_open(control) : -ENOMEM;
+    int err = front && tally ? channel_open(requests) : -ENOMEM;
     if (!err)
-        err = channel_open(requests);
-    pid_t pid = err ? -1 : fork();
-    if (!err && pid < 0)
-        err = -errno;
-    if (pid == 0) {
+        err = supervisor_fork(&control, &keeper);
+    if (err > 0) {
+        const struct keeper_config config = {.control = control,
+                                             .desk = requests[1],
+                                             .tally = tally,
+                                             .web_config_file = web_config_file,
+                                             .log = log};
         free(front);
-        *status = run_keeper(web_config_file, log, tally, reader, control, requests);
+        *status = keeper_run(&config);
+        tally_free(tally);
         return 1;
     }
+    if (requests[1] >= 0)
+        close(requests[1]);
     if (err) {
-        close_ends(control);
-        close_ends(requests);
+        if (requests[0] >= 0)
+            close(requests[0]);
         tally_free(tally);
         free(front);
         return err;
     }
-    close(control[1]);
-    close(requests[1]);
     *front = (struct front){
-        .keeper = pid, .control = control[0], .requests = requests[0], .tally = tally};
+        .keeper = keeper, .control = control, .requests = requests[0], .tally = tally};
     *out = front;
     return 0;
 }
@@ -337,18 +314,6 @@ int front_start(struct front *front, const struct front_config *config, char *er
 
 /* ---- the end ---- */
 
-/* The keeper ends by itself, and is not waited for much longer than it waits for the server. */
-static void wait_for_keeper(pid_t keeper)
-{
-    for (int i = 0; i < 200; i++) {
-        if (waitpid(keeper, NULL, WNOHANG) != 0)
-            return;
-        poll(NULL, 0, 5);
-    }
-    kill(keeper, SIGKILL);
-    waitpid(keeper, NULL, 0);
-}
-
 void front_stop(struct front *front)
 {
     if (!front)
@@ -364,7 +329,10 @@ void front_free(struct front *front)
     front_stop(front);
     close(front->requests);
     close(front->control);
-    wait_for_keeper(front->keeper);
+    if (!supervisor_wait(front->keeper, 1000)) { /* not much longer than it waits for the server */
+        kill(front->keeper, SIGKILL);
+        waitpid(front->keeper, NULL, 0);
+    }
     tally_free(front->tally);
     free(front);
 }

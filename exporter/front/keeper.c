@@ -9,18 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "exporter/base/clock.h"
 #include "exporter/front/message.h"
 #include "exporter/front/remote.h"
 #include "exporter/http/web_config/config.h"
 #include "exporter/http/web_config/file.h"
 #include "exporter/service/channel.h"
-#include "exporter/service/children.h"
 #include "exporter/service/confine.h"
+#include "exporter/service/descriptors.h"
+#include "exporter/service/supervisor.h"
 
 /* ---- which directories a server has to read ---- */
 
@@ -79,25 +78,19 @@ static size_t readable_directories(const char *web_config_file, int directories[
     return n;
 }
 
-/* A server that dies at once is not started more often than this. */
-static const uint64_t pause_ns = 1000000000;
-static const int patience_ms = 800; /* for a server to end */
 /* A server that has not moved for so many looks in a row hangs: it is ended, and another one
  * started.
  * One look is none of its fault: all may have stood still until then. */
 enum { BEAT_MS = 1000, LOOK_MS = 1500, LOOKS = 4 };
 
 struct keeper {
+    struct supervisor supervisor; /* first */
     struct keeper_config config;
     struct start_message start; /* points into bytes */
     int sockets[CHANNEL_FDS_MAX];
     size_t n_sockets;
-    int children; /* a signalfd for SIGCHLD */
-    pid_t server; /* 0: none runs */
-    uint64_t started_ns;
     uint64_t beats; /* when they were looked at last */
     unsigned silent_looks;
-    bool told; /* the reader, how the first one started */
     char bytes[MESSAGE_MAX];
 };
 
@@ -145,7 +138,7 @@ unsigned server_confine(const char *web_config_file)
 static void tell(const struct keeper *keeper, int err, const char *words)
 {
     char bytes[sizeof err + 256];
-    if (keeper->told)
+    if (keeper->supervisor.starts > 1)
         return;
     memcpy(bytes, &err, sizeof err);
     snprintf(bytes + sizeof err, sizeof bytes - sizeof err, "%s", words);
@@ -161,9 +154,9 @@ static void wait_for_end(int control, struct tally *tally)
         atomic_fetch_add_explicit(&tally->beats, 1, memory_order_relaxed);
 }
 
-/* The sockets' descriptors are closed with the server; the keeper has its own. */
-static int serve(struct keeper *keeper)
+static int serve(struct supervisor *supervisor)
 {
+    struct keeper *keeper = (struct keeper *)supervisor;
     struct remote *remote;
     struct http_server *server;
     char error[256] = "";
@@ -185,7 +178,6 @@ static int serve(struct keeper *keeper)
     };
     config.routes = remote_routes(remote, &config.n_routes);
     err = http_server_start(&config, &server, error, sizeof error);
-    keeper->n_sockets = 0;
     if (!err)
         server_confine(keeper->config.web_config_file);
     tell(keeper, err, error);
@@ -194,135 +186,73 @@ static int serve(struct keeper *keeper)
         http_server_stop(server);
     }
     remote_free(remote);
-    return keeper->told ? err : 0; /* else the reader says what is wrong */
-}
-
-/* Whether this is the server, with its status; the keeper goes on. */
-static bool start_server(struct keeper *keeper, int *status)
-{
-    const pid_t parent = getpid();
-    keeper->started_ns = clock_mono_ns();
-    keeper->silent_looks = 0;
-    pid_t pid = fork();
-    if (pid < 0)
-        log_error(keeper->config.log, "front", "cannot start the HTTP server: %s", strerror(errno));
-    if (pid != 0) {
-        keeper->server = pid > 0 ? pid : 0;
-        keeper->told = true;
-        return false;
-    }
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    *status = getppid() == parent && serve(keeper) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-    return true;
+    return supervisor->starts > 1 ? err : 0; /* else the reader says what is wrong */
 }
 
 /* ---- the keeper ---- */
 
-static void collect_server(struct keeper *keeper)
+static void ended(struct supervisor *supervisor, int status)
 {
-    struct signalfd_siginfo seen;
-    int status;
-    while (read(keeper->children, &seen, sizeof seen) > 0)
-        ;
-    if (keeper->server == 0 || waitpid(keeper->server, &status, WNOHANG) != keeper->server)
-        return;
-    keeper->server = 0;
+    ((struct keeper *)supervisor)->silent_looks = 0;
     if (WIFSIGNALED(status))
-        log_error(keeper->config.log, "front",
+        log_error(supervisor->log, "front",
                   "the HTTP server was ended by signal %d; starting it again", WTERMSIG(status));
     else if (WEXITSTATUS(status) != 0)
-        log_error(keeper->config.log, "front", "the HTTP server has failed; starting it again");
+        log_error(supervisor->log, "front", "the HTTP server has failed; starting it again");
 }
 
 /* Its end is heard of as of any other. */
-static void look_at_server(struct keeper *keeper)
+static void look(struct supervisor *supervisor)
 {
+    struct keeper *keeper = (struct keeper *)supervisor;
     uint64_t beats = atomic_load(&keeper->config.tally->beats);
     keeper->silent_looks = beats == keeper->beats ? keeper->silent_looks + 1 : 0;
     keeper->beats = beats;
     if (keeper->silent_looks < LOOKS)
         return;
-    log_error(keeper->config.log, "front", "the HTTP server has not moved for %d s: it is ended",
+    log_error(supervisor->log, "front", "the HTTP server has not moved for %d s: it is ended",
               LOOKS * LOOK_MS / 1000);
-    kill(keeper->server, SIGKILL);
+    kill(supervisor->worker, SIGKILL);
     keeper->silent_looks = 0;
 }
 
-/* Until the next thing to do: a look, or when a server may be started again. */
-static int pause_ms(const struct keeper *keeper)
-{
-    if (keeper->server != 0)
-        return LOOK_MS;
-    uint64_t age_ns = clock_mono_ns() - keeper->started_ns;
-    return age_ns >= pause_ns ? 0 : (int)((pause_ns - age_ns) / 1000000) + 1;
-}
+static const struct supervisor_ops ops = {
+    .module = "front",
+    .name = "the HTTP server",
+    .first_pause_ns = 1000000000,
+    .last_pause_ns = 1000000000,
+    .look_ms = LOOK_MS,
+    .patience_ms = 800,
+    .work = serve,
+    .ended = ended,
+    .look = look,
+};
 
-static void end_server(struct keeper *keeper)
-{
-    struct pollfd ended = {.fd = keeper->children, .events = POLLIN};
-    if (keeper->server == 0)
-        return;
-    if (poll(&ended, 1, patience_ms) <= 0)
-        kill(keeper->server, SIGKILL);
-    waitpid(keeper->server, NULL, 0);
-}
-
-static int keep(struct keeper *keeper)
-{
-    int status = EXIT_SUCCESS;
-    if (start_server(keeper, &status))
-        return status;
-    for (;;) {
-        struct pollfd events[] = {{.fd = keeper->config.control, .events = POLLRDHUP},
-                                  {.fd = keeper->children, .events = POLLIN}};
-        int ready = poll(events, 2, pause_ms(keeper));
-        if (ready < 0 && errno != EINTR)
-            break;
-        if (events[0].revents)
-            break;
-        if (ready == 0 && keeper->server != 0)
-            look_at_server(keeper);
-        collect_server(keeper);
-        if (pause_ms(keeper) == 0 && start_server(keeper, &status))
-            return status;
-    }
-    end_server(keeper);
-    return EXIT_SUCCESS;
-}
-
-static void say_confined(const struct log *log, unsigned confined)
-{
-    char words[160];
-    confine_words(confined, words, sizeof words);
-    log_info(log, "front", "the HTTP server's process: %s", words);
-}
-
+/* Whatever else the reader has, such as a way to whoever writes for it, is nothing that strangers
+ * may talk to. */
 int keeper_run(const struct keeper_config *config)
 {
-    struct keeper *keeper = calloc(1, sizeof *keeper);
+    int keep[] = {config->control, config->desk, config->log->fd};
     int status = EXIT_FAILURE;
+    char words[160];
+    struct keeper *keeper = calloc(1, sizeof *keeper);
+    if (!keeper)
+        return status;
+    descriptors_close_all_but(keep, sizeof keep / sizeof *keep);
     if (config->log->limits)
         log_limits_share(config->log->limits, config->tally->log_dropped);
-    if (keeper) {
-        keeper->config = *config;
-        keeper->n_sockets = CHANNEL_FDS_MAX;
-        keeper->children = children_watch();
-        say_confined(config->log, keeper_confine(config->web_config_file));
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of the user would forget it */
-        int n = channel_receive(config->control, -1, keeper->bytes, sizeof keeper->bytes,
-                                keeper->sockets, &keeper->n_sockets);
-        if (n == 0 || getppid() != config->reader) /* the reader did not come as far as serving */
-            status = EXIT_SUCCESS;
-        else if (n > 0 && keeper->children >= 0 &&
-                 start_message_read(keeper->bytes, (size_t)n, &keeper->start) == 0)
-            status = keep(keeper);
-        while (keeper->n_sockets > 0)
-            close(keeper->sockets[--keeper->n_sockets]);
-        if (keeper->children >= 0)
-            close(keeper->children);
-    }
+    keeper->config = *config;
+    keeper->n_sockets = CHANNEL_FDS_MAX;
+    supervisor_init(&keeper->supervisor, &ops, config->log, config->control);
+    confine_words(keeper_confine(config->web_config_file), words, sizeof words);
+    log_info(config->log, "front", "the HTTP server's process: %s", words);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of the user would forget it */
+    int n = channel_receive(config->control, -1, keeper->bytes, sizeof keeper->bytes,
+                            keeper->sockets, &keeper->n_sockets);
+    if (n == 0) /* the reader did not come as far as serving */
+        status = EXIT_SUCCESS;
+    else if (n > 0 && start_message_read(keeper->bytes, (size_t)n, &keeper->start) == 0)
+        status = supervisor_run(&keeper->supervisor);
     free(keeper);
-    close(config->control);
-    close(config->desk);
     return status;
 }

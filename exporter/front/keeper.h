@@ -2,13 +2,10 @@
 #ifndef IE_FRONT_KEEPER_H
 #define IE_FRONT_KEEPER_H
 
-#include <sys/types.h>
-
 #include "exporter/base/log.h"
 #include "exporter/front/tally.h"
 
 struct keeper_config {
-    pid_t reader;
     int control; /* from the reader: the start; at its end all is over */
     int desk;    /* for the server */
     struct tally *tally;
@@ -23,7 +20,7 @@ unsigned keeper_confine(const char *web_config_file);
 unsigned server_confine(const char *web_config_file);
 
 /* Until the reader is gone; in a server that it forked, until that has ended. Returns the process's
- * status. Closes the descriptors. */
+ * status; descriptors are left to its end. */
 int keeper_run(const struct keeper_config *config);
 
 #endif

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "exporter/base/clock.h"
@@ -17,6 +16,7 @@
 #include "exporter/inspect/warden.h"
 #include "exporter/service/channel.h"
 #include "exporter/service/privileges.h"
+#include "exporter/service/supervisor.h"
 
 struct inspector {
     struct process_reader reader; /* first */
@@ -308,26 +308,6 @@ bool inspector_is_lost(const struct inspector *inspector)
 
 /* ---- life ---- */
 
-/* Whatever the reader has open is nothing that a look into processes needs. */
-static void close_all_but(int fd)
-{
-    enum { FEW = 1024 };
-    bool closed = close_range(STDERR_FILENO + 1, (unsigned)fd - 1, 0) == 0 &&
-                  close_range((unsigned)fd + 1, ~0u, 0) == 0;
-    for (int i = STDERR_FILENO + 1; !closed && i < FEW; i++) /* before Linux 5.9 */
-        if (i != fd)
-            close(i);
-}
-
-static int run_warden(const struct fsroot *fs, struct medium_rule *rule, const struct log *log,
-                      pid_t reader, int control)
-{
-    close_all_but(control);
-    const struct warden_config config = {
-        .reader = reader, .control = control, .fs = fs, .rule = rule, .log = log};
-    return warden_run(&config);
-}
-
 static void init(struct inspector *self)
 {
     self->reader.ops = &ops;
@@ -341,41 +321,26 @@ static void init(struct inspector *self)
 int inspector_fork(const struct fsroot *fs, struct medium_rule *rule, const struct log *log,
                    struct inspector **out, int *status)
 {
-    int ends[2] = {-1, -1};
-    const pid_t reader = getpid();
+    int control;
+    pid_t warden;
     struct inspector *self = calloc(1, sizeof *self);
-    int err = self ? channel_open(ends) : -ENOMEM;
-    pid_t pid = err ? -1 : fork();
-    if (!err && pid < 0)
-        err = -errno;
-    if (pid == 0) {
+    int err = self ? supervisor_fork(&control, &warden) : -ENOMEM;
+    if (err > 0) {
+        const struct warden_config config = {
+            .control = control, .fs = fs, .rule = rule, .log = log};
         free(self);
-        *status = run_warden(fs, rule, log, reader, ends[1]);
+        *status = warden_run(&config);
         return 1;
     }
-    if (ends[1] >= 0)
-        close(ends[1]);
     if (err) {
-        if (ends[0] >= 0)
-            close(ends[0]);
         free(self);
         return err;
     }
     init(self);
-    self->warden = pid;
-    self->control = ends[0];
+    self->warden = warden;
+    self->control = control;
     *out = self;
     return 0;
-}
-
-/* It ends by itself, or with this process. */
-static void wait_for_warden(pid_t warden)
-{
-    for (int i = 0; i < 200; i++) {
-        if (waitpid(warden, NULL, WNOHANG) != 0)
-            return;
-        poll(NULL, 0, 5);
-    }
 }
 
 void inspector_free(struct inspector *inspector)
@@ -385,6 +350,6 @@ void inspector_free(struct inspector *inspector)
     if (inspector->worker >= 0)
         forget_worker(inspector);
     close(inspector->control);
-    wait_for_warden(inspector->warden);
+    supervisor_wait(inspector->warden, 1000); /* it ends by itself, or with this process */
     free(inspector);
 }

@@ -11,26 +11,20 @@
 #include "exporter/source/accesses/medium.h"
 
 struct warden_config {
-    pid_t reader;
     int control; /* to the reader: workers' channels; from it: which one is to be left alone */
     const struct fsroot *fs;
-    struct medium_rule *rule; /* as in worker_config */
+    struct medium_rule *rule; /* NULL: pmem.h's */
     const struct log *log;
 };
 
-/* What the warden and its workers give up, for good; a worker moreover what only the warden needs.
- * Bits of enum confined. */
-unsigned warden_confine(void);
-unsigned worker_confine(void);
-
-/* A datagram of the warden's has a channel and the number of the process at its other end; one of
+/* A datagram of a worker's has a channel and the number of the process at its other end; one of
  * the reader's the number of the process whose answer it does not wait for any longer. */
 struct warden_message {
     int32_t worker;
 };
 
 /* Until the reader is gone; in a worker that it forked, until that has ended. Returns the process's
- * status. Closes the descriptor. */
+ * status; descriptors are left to its end. */
 int warden_run(const struct warden_config *config);
 
 #endif
