@@ -19,33 +19,27 @@
 #include "exporter/service/channel.h"
 #include "exporter/service/supervisor.h"
 
-/* ---- the desk ---- */
+enum { START_TIMEOUT_MS = 10000 };
 
-/*
- * The reader's side: a thread that answers what the server's process passes on.
- */
-
-struct desk_config {
-    int fd; /* the reader's end of a channel; borrowed */
-    const struct http_route *routes;
-    size_t n_routes;
-    void *context; /* for the routes' handlers */
-    /* Nobody is at the other end any more. On the desk's thread, once; may be NULL. */
-    void (*lost)(void *context);
-    void *lost_context;
-    const struct log *log;
-};
-
-struct desk;
-
-struct desk {
-    struct desk_config config;
-    pthread_t thread;
+struct front {
+    pid_t keeper;
+    int control, requests; /* the reader's ends; -1: closed */
+    struct tally *tally;
+    struct front_config config;
+    uint16_t ports[HTTP_SOCKETS_MAX];
+    size_t n_ports;
+    /* The desk. */
+    pthread_t desk;
+    bool has_desk;
     atomic_bool ending;
     bool complained;
     struct request_message request;
     char bytes[MESSAGE_MAX];
 };
+
+/* ---- the desk ---- */
+
+/* The reader's side: a thread that answers what the server's process passes on. */
 
 static size_t query(const struct http_request *request, const char *name, const char **values,
                     size_t cap)
@@ -62,21 +56,22 @@ static size_t query(const struct http_request *request, const char *name, const 
     return n;
 }
 
-static void handle(struct desk *desk, struct http_response *response)
+static void handle(struct front *front, struct http_response *response)
 {
-    const struct http_route *route = &desk->config.routes[desk->request.route];
+    const struct http_config *http = &front->config.http;
+    const struct http_route *route = &http->routes[front->request.route];
     const struct http_request request = {
         .path = route->path,
         .post = route->post,
-        .accept = desk->request.accept,
-        .accept_encoding = desk->request.accept_encoding,
-        .local = desk->request.local,
-        .known = desk->request.known,
+        .accept = front->request.accept,
+        .accept_encoding = front->request.accept_encoding,
+        .local = front->request.local,
+        .known = front->request.known,
         .query = query,
-        .connection = &desk->request,
+        .connection = &front->request,
     };
     *response = (struct http_response){0};
-    route->handle(desk->config.context, &request, response);
+    route->handle(http->context, &request, response);
     if (response->status == 0)
         response->status = 500;
 }
@@ -89,10 +84,10 @@ static int body_file(const struct http_response *response, int *fd, bool *ours)
                           : sealed_file_new(response->bytes, response->len, fd);
 }
 
-static int reply(struct desk *desk, const struct http_response *response)
+static int reply(const struct front *front, const struct http_response *response)
 {
     struct reply_message message = {
-        .id = desk->request.id,
+        .id = front->request.id,
         .status = (uint16_t)response->status,
         .has_fd = response->len > MESSAGE_INLINE_MAX,
         .len = response->len,
@@ -110,100 +105,67 @@ static int reply(struct desk *desk, const struct http_response *response)
         return err;
     int len = reply_message_write(&message, bytes, sizeof bytes);
     err = len < 0 ? len
-                  : channel_send(desk->config.fd, bytes, (size_t)len, &fd, message.has_fd ? 1 : 0);
+                  : channel_send(front->requests, bytes, (size_t)len, &fd, message.has_fd ? 1 : 0);
     if (ours && fd >= 0)
         close(fd);
     return err;
 }
 
-static void refuse(struct desk *desk)
+static void refuse(const struct front *front)
 {
     const struct http_response failed = {
         .status = 500, .bytes = "500 internal error\n", .len = sizeof "500 internal error\n" - 1};
-    reply(desk, &failed);
+    reply(front, &failed);
 }
 
 /* The server's process is told no more than that something failed. */
-static void answer(struct desk *desk, size_t len)
+static void answer(struct front *front, size_t len)
 {
     struct http_response response;
-    int err = request_message_read(desk->bytes, len, &desk->request);
-    if (!err && desk->request.route >= desk->config.n_routes)
-        err = -EBADMSG;
-    if (err) {
-        if (!desk->complained)
-            log_error(desk->config.log, "front",
+    int err = request_message_read(front->bytes, len, &front->request);
+    if (err || front->request.route >= front->config.http.n_routes) {
+        if (!front->complained)
+            log_error(front->config.http.log, "front",
                       "the server's process sent what is no request (logged once)");
-        desk->complained = true;
+        front->complained = true;
         return;
     }
-    handle(desk, &response);
-    err = reply(desk, &response);
+    handle(front, &response);
+    err = reply(front, &response);
     if (response.release)
         response.release(response.release_context);
     if (err && err != -EPIPE)
-        refuse(desk);
+        refuse(front);
 }
 
 static void *work(void *context)
 {
-    struct desk *desk = context;
+    struct front *front = context;
     for (;;) {
         size_t no_fds = 0;
         int n =
-            channel_receive(desk->config.fd, -1, desk->bytes, sizeof desk->bytes, NULL, &no_fds);
+            channel_receive(front->requests, -1, front->bytes, sizeof front->bytes, NULL, &no_fds);
         if (n > 0)
-            answer(desk, (size_t)n);
+            answer(front, (size_t)n);
         else if (n == 0 || n == -ECONNRESET)
             break;
     }
-    if (!atomic_load(&desk->ending) && desk->config.lost)
-        desk->config.lost(desk->config.lost_context);
+    if (!atomic_load(&front->ending) && front->config.lost)
+        front->config.lost(front->config.lost_context);
     return NULL;
 }
 
-/* 0 or -errno. The configuration's pointers are borrowed. */
-static int desk_new(const struct desk_config *config, struct desk **out)
+/* 0 or -errno. */
+static int start_desk(struct front *front)
 {
-    struct desk *desk = calloc(1, sizeof *desk);
-    if (!desk)
-        return -ENOMEM;
-    desk->config = *config;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int err = -pthread_create(&desk->thread, NULL, work, desk);
+    int err = -pthread_create(&front->desk, NULL, work, front);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (err) {
-        free(desk);
-        return err;
-    }
-    *out = desk;
-    return 0;
+    front->has_desk = !err;
+    return err;
 }
-
-/* Ends the thread, and with it the channel. Accepts NULL. */
-static void desk_free(struct desk *desk)
-{
-    if (!desk)
-        return;
-    atomic_store(&desk->ending, true);
-    shutdown(desk->config.fd, SHUT_RDWR);
-    pthread_join(desk->thread, NULL);
-    free(desk);
-}
-
-enum { START_TIMEOUT_MS = 10000 };
-
-struct front {
-    pid_t keeper;
-    int control, requests; /* the reader's ends; -1: closed */
-    struct tally *tally;
-    struct desk *desk;
-    struct front_config config;
-    uint16_t ports[HTTP_SOCKETS_MAX];
-    size_t n_ports;
-};
 
 /* ---- the fork ---- */
 
@@ -236,8 +198,10 @@ int front_fork(const char *web_config_file, const struct log *log, struct front 
         free(front);
         return err;
     }
-    *front = (struct front){
-        .keeper = keeper, .control = control, .requests = requests[0], .tally = tally};
+    front->keeper = keeper;
+    front->control = control;
+    front->requests = requests[0];
+    front->tally = tally;
     *out = front;
     return 0;
 }
@@ -288,16 +252,7 @@ int front_start(struct front *front, const struct front_config *config, char *er
     int err = http_listen(&config->http, sockets, &n, error, error_size);
     if (err)
         return err;
-    const struct desk_config desk = {
-        .fd = front->requests,
-        .routes = config->http.routes,
-        .n_routes = config->http.n_routes,
-        .context = config->http.context,
-        .lost = config->lost,
-        .lost_context = config->lost_context,
-        .log = config->http.log,
-    };
-    err = desk_new(&desk, &front->desk);
+    err = start_desk(front);
     if (!err)
         err = send_start(front, sockets, n);
     if (!err)
@@ -314,12 +269,15 @@ int front_start(struct front *front, const struct front_config *config, char *er
 
 /* ---- the end ---- */
 
+/* Ends the thread, and with it the channel. */
 void front_stop(struct front *front)
 {
-    if (!front)
+    if (!front || !front->has_desk)
         return;
-    desk_free(front->desk);
-    front->desk = NULL;
+    atomic_store(&front->ending, true);
+    shutdown(front->requests, SHUT_RDWR);
+    pthread_join(front->desk, NULL);
+    front->has_desk = false;
 }
 
 void front_free(struct front *front)
