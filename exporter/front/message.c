@@ -3,212 +3,179 @@
 #include <errno.h>
 #include <string.h>
 
-/* ---- writing: an overflow sticks ---- */
-
-struct writer {
+/* One walk, which writes a message or reads one; what is wrong sticks. */
+struct walk {
     char *at;
     size_t left;
-    bool overflow;
+    bool writes, bad;
 };
 
-static void put(struct writer *out, const void *bytes, size_t len)
+static void step(struct walk *walk, size_t len)
 {
-    if (len > out->left)
-        out->overflow = true;
-    if (out->overflow || len == 0)
-        return;
-    memcpy(out->at, bytes, len);
-    out->at += len;
-    out->left -= len;
+    walk->at += len;
+    walk->left -= len;
 }
 
-static void put_number(struct writer *out, uint64_t value)
+static uint64_t walk_number(struct walk *walk, uint64_t value, uint64_t most)
 {
-    put(out, &value, sizeof value);
+    walk->bad |= walk->left < sizeof value;
+    if (walk->bad)
+        return 0;
+    if (walk->writes)
+        memcpy(walk->at, &value, sizeof value);
+    else
+        memcpy(&value, walk->at, sizeof value);
+    step(walk, sizeof value);
+    walk->bad |= value > most;
+    return walk->bad ? 0 : value;
 }
 
 /* A byte says whether there is one. */
-static void put_text(struct writer *out, const char *text)
+static const char *walk_text(struct walk *walk, const char *text, bool may_be_absent)
 {
-    const char present = text != NULL;
-    put(out, &present, 1);
-    if (text)
-        put(out, text, strlen(text) + 1);
-}
-
-static int written(const struct writer *out, size_t size)
-{
-    return out->overflow ? -EMSGSIZE : (int)(size - out->left);
-}
-
-static struct writer writer(void *bytes, size_t size)
-{
-    return (struct writer){.at = bytes, .left = size < MESSAGE_MAX ? size : MESSAGE_MAX};
-}
-
-/* ---- reading: so does an error ---- */
-
-struct reader {
-    const char *at;
-    size_t left;
-    bool bad;
-};
-
-static uint64_t take_number(struct reader *in, uint64_t most)
-{
-    uint64_t value = 0;
-    if (in->left < sizeof value)
-        in->bad = true;
-    if (in->bad)
-        return 0;
-    memcpy(&value, in->at, sizeof value);
-    in->at += sizeof value;
-    in->left -= sizeof value;
-    if (value <= most)
-        return value;
-    in->bad = true;
-    return 0;
-}
-
-static const char *take_text(struct reader *in, bool may_be_absent)
-{
-    if (in->left < 1 || (unsigned char)*in->at > 1)
-        in->bad = true;
-    if (in->bad)
+    walk->bad |= walk->left < 1;
+    if (walk->bad)
         return NULL;
-    bool present = *in->at == 1;
-    in->at++;
-    in->left--;
-    if (!present) {
-        in->bad |= !may_be_absent;
+    if (walk->writes)
+        *walk->at = text != NULL;
+    const unsigned char present = (unsigned char)*walk->at;
+    step(walk, 1);
+    walk->bad |= present > 1 || (!present && !may_be_absent);
+    if (walk->bad || !present)
         return NULL;
-    }
-    const char *text = in->at, *end = memchr(text, '\0', in->left);
-    if (!end) {
-        in->bad = true;
+    size_t len = 1 + (walk->writes ? strlen(text) : strnlen(walk->at, walk->left));
+    walk->bad |= len > walk->left;
+    if (walk->bad)
         return NULL;
-    }
-    in->left -= (size_t)(end - text) + 1;
-    in->at = end + 1;
+    if (walk->writes)
+        memcpy(walk->at, text, len);
+    else
+        text = walk->at;
+    step(walk, len);
     return text;
 }
 
-static int finished(const struct reader *in)
+static struct walk writing(void *bytes, size_t size)
 {
-    return in->bad || in->left > 0 ? -EBADMSG : 0;
+    return (struct walk){
+        .at = bytes, .left = size < MESSAGE_MAX ? size : MESSAGE_MAX, .writes = true};
+}
+
+static int written(const struct walk *walk, const void *bytes)
+{
+    return walk->bad ? -EMSGSIZE : (int)(walk->at - (const char *)bytes);
+}
+
+static struct walk reading(const void *bytes, size_t len)
+{
+    return (struct walk){.at = (char *)(uintptr_t)bytes, .left = len};
+}
+
+static int finished(const struct walk *walk)
+{
+    return walk->bad || walk->left > 0 ? -EBADMSG : 0;
 }
 
 /* ---- requests ---- */
 
+static void walk_request(struct walk *walk, struct request_message *m)
+{
+    m->id = walk_number(walk, m->id, UINT64_MAX);
+    m->route = (uint16_t)walk_number(walk, m->route, MESSAGE_ROUTES_MAX - 1);
+    m->accept = walk_text(walk, m->accept, true);
+    m->accept_encoding = walk_text(walk, m->accept_encoding, true);
+    m->local = walk_number(walk, m->local, 1);
+    m->known = walk_number(walk, m->known, 1);
+    m->n_arguments = (size_t)walk_number(walk, m->n_arguments, MESSAGE_ARGUMENTS_MAX);
+    for (size_t i = 0; i < m->n_arguments && !walk->bad; i++) {
+        m->arguments[i].name = walk_text(walk, m->arguments[i].name, false);
+        m->arguments[i].value = walk_text(walk, m->arguments[i].value, false);
+    }
+}
+
 int request_message_write(const struct request_message *message, void *bytes, size_t size)
 {
-    struct writer out = writer(bytes, size);
-    const size_t room = out.left;
-    if (message->n_arguments > MESSAGE_ARGUMENTS_MAX)
-        return -EMSGSIZE;
-    put_number(&out, message->id);
-    put_number(&out, message->route);
-    put_text(&out, message->accept);
-    put_text(&out, message->accept_encoding);
-    put_number(&out, message->local);
-    put_number(&out, message->known);
-    put_number(&out, message->n_arguments);
-    for (size_t i = 0; i < message->n_arguments; i++) {
-        put_text(&out, message->arguments[i].name);
-        put_text(&out, message->arguments[i].value);
-    }
-    return written(&out, room);
+    struct walk walk = writing(bytes, size);
+    struct request_message copy = *message;
+    walk_request(&walk, &copy);
+    return written(&walk, bytes);
 }
 
 int request_message_read(const void *bytes, size_t len, struct request_message *out)
 {
-    struct reader in = {.at = bytes, .left = len};
-    out->id = take_number(&in, UINT64_MAX);
-    out->route = (uint16_t)take_number(&in, MESSAGE_ROUTES_MAX - 1);
-    out->accept = take_text(&in, true);
-    out->accept_encoding = take_text(&in, true);
-    out->local = take_number(&in, 1) == 1;
-    out->known = take_number(&in, 1) == 1;
-    out->n_arguments = (size_t)take_number(&in, MESSAGE_ARGUMENTS_MAX);
-    for (size_t i = 0; i < out->n_arguments && !in.bad; i++) {
-        out->arguments[i].name = take_text(&in, false);
-        out->arguments[i].value = take_text(&in, false);
-    }
-    return finished(&in);
+    struct walk walk = reading(bytes, len);
+    *out = (struct request_message){0};
+    walk_request(&walk, out);
+    return finished(&walk);
 }
 
 /* ---- replies ---- */
 
+static void walk_reply(struct walk *walk, struct reply_message *m)
+{
+    m->id = walk_number(walk, m->id, UINT64_MAX);
+    m->status = (uint16_t)walk_number(walk, m->status, 599);
+    m->has_fd = walk_number(walk, m->has_fd, 1);
+    m->len = walk_number(walk, m->len, SIZE_MAX / 2);
+    m->content_type = walk_text(walk, m->content_type, false);
+    m->content_encoding = walk_text(walk, m->content_encoding, true);
+    m->format = walk_text(walk, m->format, false);
+    if (m->has_fd)
+        return;
+    walk->bad |= walk->writes ? walk->left < m->len : walk->left != m->len;
+    if (walk->bad)
+        return;
+    if (!walk->writes)
+        m->body = walk->at;
+    else if (m->len > 0)
+        memcpy(walk->at, m->body, (size_t)m->len);
+    step(walk, (size_t)m->len);
+}
+
 int reply_message_write(const struct reply_message *message, void *bytes, size_t size)
 {
-    struct writer out = writer(bytes, size);
-    const size_t room = out.left;
-    put_number(&out, message->id);
-    put_number(&out, message->status);
-    put_number(&out, message->has_fd);
-    put_number(&out, message->len);
-    put_text(&out, message->content_type);
-    put_text(&out, message->content_encoding);
-    put_text(&out, message->format);
-    if (!message->has_fd)
-        put(&out, message->body, (size_t)message->len);
-    return written(&out, room);
+    struct walk walk = writing(bytes, size);
+    struct reply_message copy = *message;
+    walk_reply(&walk, &copy);
+    return written(&walk, bytes);
 }
 
 int reply_message_read(const void *bytes, size_t len, struct reply_message *out)
 {
-    struct reader in = {.at = bytes, .left = len};
-    out->id = take_number(&in, UINT64_MAX);
-    out->status = (uint16_t)take_number(&in, 599);
-    out->has_fd = take_number(&in, 1) == 1;
-    out->len = take_number(&in, SIZE_MAX / 2);
-    out->content_type = take_text(&in, false);
-    out->content_encoding = take_text(&in, true);
-    out->format = take_text(&in, false);
-    out->body = NULL;
-    if (in.bad || out->status < 100)
-        return -EBADMSG;
-    if (out->has_fd)
-        return finished(&in);
-    if (in.left != out->len)
-        return -EBADMSG;
-    out->body = in.at;
-    return 0;
+    struct walk walk = reading(bytes, len);
+    *out = (struct reply_message){0};
+    walk_reply(&walk, out);
+    return out->status < 100 ? -EBADMSG : finished(&walk);
 }
 
 /* ---- the start ---- */
 
+static void walk_start(struct walk *walk, struct start_message *m)
+{
+    m->max_requests = (uint32_t)walk_number(walk, m->max_requests, UINT32_MAX);
+    m->max_connections = (uint32_t)walk_number(walk, m->max_connections, UINT32_MAX);
+    m->timeout_seconds = (uint32_t)walk_number(walk, m->timeout_seconds, UINT32_MAX);
+    m->n_routes = (size_t)walk_number(walk, m->n_routes, MESSAGE_ROUTES_MAX);
+    for (size_t i = 0; i < m->n_routes && !walk->bad; i++) {
+        m->routes[i].path = walk_text(walk, m->routes[i].path, false);
+        m->routes[i].handler = walk_text(walk, m->routes[i].handler, false);
+        m->routes[i].limited = walk_number(walk, m->routes[i].limited, 1);
+        m->routes[i].post = walk_number(walk, m->routes[i].post, 1);
+    }
+}
+
 int start_message_write(const struct start_message *message, void *bytes, size_t size)
 {
-    struct writer out = writer(bytes, size);
-    const size_t room = out.left;
-    if (message->n_routes > MESSAGE_ROUTES_MAX)
-        return -EMSGSIZE;
-    put_number(&out, message->max_requests);
-    put_number(&out, message->max_connections);
-    put_number(&out, message->timeout_seconds);
-    put_number(&out, message->n_routes);
-    for (size_t i = 0; i < message->n_routes; i++) {
-        put_text(&out, message->routes[i].path);
-        put_text(&out, message->routes[i].handler);
-        put_number(&out, message->routes[i].limited);
-        put_number(&out, message->routes[i].post);
-    }
-    return written(&out, room);
+    struct walk walk = writing(bytes, size);
+    struct start_message copy = *message;
+    walk_start(&walk, &copy);
+    return written(&walk, bytes);
 }
 
 int start_message_read(const void *bytes, size_t len, struct start_message *out)
 {
-    struct reader in = {.at = bytes, .left = len};
-    out->max_requests = (uint32_t)take_number(&in, UINT32_MAX);
-    out->max_connections = (uint32_t)take_number(&in, UINT32_MAX);
-    out->timeout_seconds = (uint32_t)take_number(&in, UINT32_MAX);
-    out->n_routes = (size_t)take_number(&in, MESSAGE_ROUTES_MAX);
-    for (size_t i = 0; i < out->n_routes && !in.bad; i++) {
-        out->routes[i].path = take_text(&in, false);
-        out->routes[i].handler = take_text(&in, false);
-        out->routes[i].limited = take_number(&in, 1) == 1;
-        out->routes[i].post = take_number(&in, 1) == 1;
-    }
-    return finished(&in);
+    struct walk walk = reading(bytes, len);
+    *out = (struct start_message){0};
+    walk_start(&walk, out);
+    return finished(&walk);
 }
