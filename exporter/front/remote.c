@@ -24,29 +24,6 @@ struct body {
     unsigned users;
 };
 
-struct body_cache {
-    pthread_mutex_t lock;
-    struct body *first;
-};
-
-int body_cache_new(struct body_cache **out)
-{
-    struct body_cache *cache = calloc(1, sizeof *cache);
-    if (!cache)
-        return -ENOMEM;
-    pthread_mutex_init(&cache->lock, NULL);
-    *out = cache;
-    return 0;
-}
-
-void body_cache_free(struct body_cache *cache)
-{
-    if (!cache)
-        return;
-    pthread_mutex_destroy(&cache->lock);
-    free(cache);
-}
-
 static int map_new(struct body_cache *cache, int fd, const struct stat *st, struct body **out)
 {
     struct body *body = malloc(sizeof *body);
@@ -114,7 +91,7 @@ void body_release(void *context)
 struct remote {
     int fd;
     struct tally *tally;
-    struct body_cache *cache;
+    struct body_cache cache;
     size_t n_routes;
     struct http_route routes[MESSAGE_ROUTES_MAX];
     pthread_mutex_t lock; /* one request at a time; guards the rest */
@@ -206,7 +183,7 @@ static int take_reply(struct remote *remote, const struct reply_message *reply, 
     memcpy(answer->type, reply->content_type, type_size);
     if (inside > 0)
         memcpy(answer->type + type_size, reply->body, inside);
-    int err = reply->has_fd ? body_map(remote->cache, fd, (size_t)reply->len, &answer->body) : 0;
+    int err = reply->has_fd ? body_map(&remote->cache, fd, (size_t)reply->len, &answer->body) : 0;
     if (err) {
         free(answer);
         return err;
@@ -260,11 +237,8 @@ static void handle(void *context, const struct http_request *request,
 int remote_new(int fd, const struct start_message *start, struct tally *tally, struct remote **out)
 {
     struct remote *remote = calloc(1, sizeof *remote);
-    int err = remote ? body_cache_new(&remote->cache) : -ENOMEM;
-    if (err) {
-        free(remote);
-        return err;
-    }
+    if (!remote)
+        return -ENOMEM;
     remote->fd = fd;
     remote->tally = tally;
     remote->n_routes = start->n_routes;
@@ -277,6 +251,7 @@ int remote_new(int fd, const struct start_message *start, struct tally *tally, s
                                                 .post = start->routes[i].post,
                                                 .handle = handle};
     pthread_mutex_init(&remote->lock, NULL);
+    pthread_mutex_init(&remote->cache.lock, NULL);
     *out = remote;
     return 0;
 }
@@ -285,7 +260,7 @@ void remote_free(struct remote *remote)
 {
     if (!remote)
         return;
-    body_cache_free(remote->cache);
+    pthread_mutex_destroy(&remote->cache.lock);
     pthread_mutex_destroy(&remote->lock);
     free(remote);
 }

@@ -4,6 +4,7 @@
 #ifndef IE_FRONT_REMOTE_H
 #define IE_FRONT_REMOTE_H
 
+#include <pthread.h>
 #include <stddef.h>
 
 #include "exporter/front/message.h"
@@ -15,12 +16,12 @@
  */
 
 struct body;
-struct body_cache;
 
 /* Bodies that are being sent: one mapping for each, however many clients read it. */
-int body_cache_new(struct body_cache **out);
-/* Every body must have been released. Accepts NULL. */
-void body_cache_free(struct body_cache *cache);
+struct body_cache {
+    pthread_mutex_t lock;
+    struct body *first;
+};
 
 /* Maps a sealed file, or takes the mapping that is there already; the caller still owns fd.
  * -EBADMSG unless it is one, and 'len' long. Any thread. */
