@@ -173,16 +173,22 @@ unsigned confine_changes(const int *directories, size_t n)
 /* ---- system calls ---- */
 
 /* The library's own macro leaves a field out, which clang does not like. */
+static struct scmp_arg_cmp arg(unsigned n, enum scmp_compare op, scmp_datum_t a, scmp_datum_t b)
+{
+    return (struct scmp_arg_cmp){.arg = n, .op = op, .datum_a = a, .datum_b = b};
+}
+
 static struct scmp_arg_cmp first(enum scmp_compare op, scmp_datum_t value)
 {
-    return (struct scmp_arg_cmp){.arg = 0, .op = op, .datum_a = value, .datum_b = 0};
+    return arg(0, op, value, 0);
 }
 
 /* What the filter lets those of its calls do that tell apart. */
 struct lets {
-    bool write;  /* openat() for writing */
-    pid_t child; /* the only one that kill() reaches; 0: not looked at */
-    int family;  /* the only one of socket(); 0: not looked at */
+    bool forbids; /* it is none of its calls, but all others */
+    bool write;   /* openat() for writing */
+    pid_t child;  /* the only one that kill() reaches; 0: not looked at */
+    int family;   /* the only one of socket(); 0: not looked at */
 };
 
 /* Not those that make a file send signals: of user 0 they would reach every process. */
@@ -192,54 +198,51 @@ static int allow_fcntl(scmp_filter_ctx filter)
         F_DUPFD,  F_GETFD,     F_SETFD,     F_GETFL,         F_SETFL,     F_GETLK,    F_SETLK,
         F_SETLKW, F_OFD_GETLK, F_OFD_SETLK, F_DUPFD_CLOEXEC, F_ADD_SEALS, F_GET_SEALS};
     int err = 0;
-    for (size_t i = 0; i < sizeof commands / sizeof *commands && !err; i++) {
-        const struct scmp_arg_cmp command = {/* the kernel looks at no more of it */
-                                             .arg = 1,
-                                             .op = SCMP_CMP_MASKED_EQ,
-                                             .datum_a = UINT32_MAX,
-                                             .datum_b = commands[i]};
-        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, command);
-    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands && !err; i++) /* 32 bits count */
+        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+                               arg(1, SCMP_CMP_MASKED_EQ, UINT32_MAX, commands[i]));
     return err;
 }
 
-static int allow(scmp_filter_ctx filter, const char *word, size_t len, struct lets lets)
+static int add_call(scmp_filter_ctx filter, const char *word, size_t len, struct lets lets)
 {
     char name[64];
     snprintf(name, sizeof name, "%.*s", (int)len, word);
     int number = seccomp_syscall_resolve_name(name);
     if (number == __NR_SCMP_ERROR)
         return 0;
-    const struct scmp_arg_cmp reads = {.arg = 2,
-                                       .op = SCMP_CMP_MASKED_EQ,
-                                       .datum_a = O_ACCMODE | O_CREAT | O_TRUNC,
-                                       .datum_b = O_RDONLY};
-    const struct scmp_arg_cmp asks = {
-        .arg = 1, .op = SCMP_CMP_EQ, .datum_a = PROCMAP_QUERY_REQUEST, .datum_b = 0};
-    const struct scmp_arg_cmp own = {
-        .arg = 0, .op = SCMP_CMP_EQ, .datum_a = (scmp_datum_t)getpid(), .datum_b = 0};
-    const struct scmp_arg_cmp of_child = {
-        .arg = 0, .op = SCMP_CMP_EQ, .datum_a = (scmp_datum_t)lets.child, .datum_b = 0};
-    const struct scmp_arg_cmp itself = {.arg = 0, .op = SCMP_CMP_EQ, .datum_a = 0, .datum_b = 0};
-    int err;
-    if (number == SCMP_SYS(openat) && !lets.write)
-        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, reads);
+    struct scmp_arg_cmp only = first(SCMP_CMP_EQ, 0); /* prlimit64: of itself */
+    unsigned n = 1;
+    if (lets.forbids)
+        n = 0;
     else if (number == SCMP_SYS(fcntl))
-        err = allow_fcntl(filter);
+        return allow_fcntl(filter);
+    else if (number == SCMP_SYS(openat) && !lets.write)
+        only = arg(2, SCMP_CMP_MASKED_EQ, O_ACCMODE | O_CREAT | O_TRUNC, O_RDONLY);
     else if (number == SCMP_SYS(ioctl))
-        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, asks);
+        only = arg(1, SCMP_CMP_EQ, PROCMAP_QUERY_REQUEST, 0);
     else if (number == SCMP_SYS(tgkill)) /* abort(); a child's ends by its last resort, a fault */
-        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, own);
+        only = first(SCMP_CMP_EQ, (scmp_datum_t)getpid());
     else if (number == SCMP_SYS(kill) && lets.child)
-        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, of_child);
+        only = first(SCMP_CMP_EQ, (scmp_datum_t)lets.child);
     else if (number == SCMP_SYS(socket) && lets.family)
-        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1,
-                               first(SCMP_CMP_EQ, (scmp_datum_t)lets.family));
-    else if (number == SCMP_SYS(prlimit64))
-        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 1, itself);
-    else
-        err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, number, 0);
+        only = first(SCMP_CMP_EQ, (scmp_datum_t)lets.family);
+    else if (number != SCMP_SYS(prlimit64))
+        n = 0;
+    int err = seccomp_rule_add_array(filter, lets.forbids ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_ALLOW,
+                                     number, n, &only);
     return err == -EDOM ? 0 : err; /* another architecture's */
+}
+
+static int add_calls(scmp_filter_ctx filter, const char *names, struct lets lets)
+{
+    int err = 0;
+    for (const char *at = names; *at && !err; at += strspn(at, " ")) {
+        size_t len = strcspn(at, " ");
+        err = add_call(filter, at, len, lets);
+        at += len;
+    }
+    return err;
 }
 
 static unsigned confine_to(const char *names, struct lets lets)
@@ -254,11 +257,8 @@ static unsigned confine_to(const char *names, struct lets lets)
     if (!err)
         err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
                                first(SCMP_CMP_EQ, PR_SET_NAME));
-    for (const char *at = names; *at && !err; at += strspn(at, " ")) {
-        size_t len = strcspn(at, " ");
-        err = allow(filter, at, len, lets);
-        at += len;
-    }
+    if (!err)
+        err = add_calls(filter, names, lets);
     if (!err)
         err = seccomp_load(filter);
     seccomp_release(filter);
@@ -294,17 +294,6 @@ static const char forbidden_calls[] =
     "process_madvise chmod fchmodat chown fchown lchown fchownat setxattr lsetxattr mknod mknodat "
     "link linkat symlink symlinkat";
 
-static int forbid(scmp_filter_ctx filter, const char *word, size_t len)
-{
-    char name[64];
-    snprintf(name, sizeof name, "%.*s", (int)len, word);
-    int number = seccomp_syscall_resolve_name(name);
-    if (number == __NR_SCMP_ERROR)
-        return 0;
-    int err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), number, 0);
-    return err == -EDOM ? 0 : err;
-}
-
 /* Of bpf() at most what uses a program that was loaded before: nothing is loaded, made or looked
  * for. */
 static int confine_bpf(scmp_filter_ctx filter, bool counts_by_bpf)
@@ -331,11 +320,8 @@ unsigned confine_actions(pid_t child, bool counts_by_bpf)
     if (!filter)
         return 0;
     int err = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
-    for (const char *at = forbidden_calls; *at && !err; at += strspn(at, " ")) {
-        size_t len = strcspn(at, " ");
-        err = forbid(filter, at, len);
-        at += len;
-    }
+    if (!err)
+        err = add_calls(filter, forbidden_calls, (struct lets){.forbids = true});
     if (!err)
         err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(kill), 1,
                                first(SCMP_CMP_NE, (scmp_datum_t)child));
