@@ -10,13 +10,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* 0 without a socket. */
-static int find_address(struct sockaddr_un *out, socklen_t *size)
+/* Of systemd's kind, and where it is to send to. -ENOENT: NOTIFY_SOCKET is not set. */
+static int open_socket(struct sockaddr_un *out, socklen_t *size)
 {
     const char *path = getenv("NOTIFY_SOCKET");
-    *size = 0;
     if (!path || !*path)
-        return 0;
+        return -ENOENT;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     size_t len = strlen(path);
     if ((path[0] != '/' && path[0] != '@') || len >= sizeof address.sun_path)
@@ -26,22 +25,20 @@ static int find_address(struct sockaddr_un *out, socklen_t *size)
         address.sun_path[0] = '\0'; /* the abstract name space */
     *size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
     *out = address;
-    return 0;
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    return fd < 0 ? -errno : fd;
 }
 
 int notify_systemd(const char *state)
 {
     struct sockaddr_un address;
     socklen_t size;
-    int err = find_address(&address, &size);
-    if (err || !size)
-        return err;
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    int fd = open_socket(&address, &size);
     if (fd < 0)
-        return -errno;
+        return fd == -ENOENT ? 0 : fd;
     ssize_t sent = sendto(fd, state, strlen(state), MSG_NOSIGNAL | MSG_DONTWAIT,
                           (struct sockaddr *)&address, size);
-    err = sent < 0 ? -errno : 0;
+    int err = sent < 0 ? -errno : 0;
     close(fd);
     return err;
 }
@@ -50,15 +47,10 @@ int notify_open(void)
 {
     struct sockaddr_un address;
     socklen_t size;
-    int err = find_address(&address, &size);
-    if (err || !size)
-        return err ? err : -ENOENT;
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return -errno;
-    if (connect(fd, (struct sockaddr *)&address, size) == 0)
+    int fd = open_socket(&address, &size);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&address, size) == 0)
         return fd;
-    err = -errno;
+    int err = -errno;
     close(fd);
     return err;
 }
