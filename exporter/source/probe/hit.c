@@ -62,14 +62,13 @@ int chase_hit_init(struct chase_hit *hit, const struct fsroot *fs, int cpu, char
     if (chase_hit_caches(fs, cpu, &l2_bytes, &llc_bytes) != 0 || bytes < l2_bytes + l2_bytes / 2 ||
         llc_bytes < bytes / HIT_SLOT_BYTES * CHASE_LINE_BYTES * 2)
         return -ENOTSUP;
-    if (l2_bytes >= L2_LEAST_BYTES) {
-        int err = chase_ring_init_spaced(&hit->l2, base, L2_RING_BYTES, HIT_SLOT_BYTES,
-                                         L2_OFFSET_BYTES, seed + 1);
-        if (err)
-            return err;
-    }
-    int err =
-        chase_ring_init_spaced(&hit->ring, base, bytes, HIT_SLOT_BYTES, HIT_OFFSET_BYTES, seed);
+    int err = 0;
+    if (l2_bytes >= L2_LEAST_BYTES)
+        err = chase_ring_init_spaced(&hit->l2, base, L2_RING_BYTES, HIT_SLOT_BYTES, L2_OFFSET_BYTES,
+                                     seed + 1);
+    if (!err)
+        err =
+            chase_ring_init_spaced(&hit->ring, base, bytes, HIT_SLOT_BYTES, HIT_OFFSET_BYTES, seed);
     if (err)
         chase_hit_release(hit);
     return err;

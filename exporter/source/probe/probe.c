@@ -190,19 +190,6 @@ static int make_hit_ring(const struct probe_source *probe, struct chase_thread *
     return err == -ENOTSUP ? 0 : err;
 }
 
-/* Before the thread starts: from then on 'targets' is the thread's. */
-static void describe(const struct probe_source *probe, size_t i)
-{
-    const struct chase_thread *thread = &probe->threads[i];
-    struct source_thread *identity = &probe->identities[i];
-    struct chase_targets first = thread->targets;
-    snprintf(identity->key, sizeof identity->key, "p%zu", i);
-    snprintf(identity->kind, sizeof identity->kind, "probe");
-    identity->initiator_numa_node = thread->node;
-    identity->target_numa_node = probe->buffers[chase_targets_next(&first, 0)].node;
-    identity->cpu = -1;
-}
-
 static int start_threads(struct probe_source *probe, const struct chase_topology *topology)
 {
     size_t n = topology->n_initiators;
@@ -215,6 +202,7 @@ static int start_threads(struct probe_source *probe, const struct chase_topology
     probe->shared.epoch_ns = clock_mono_ns();
     for (size_t i = 0; i < n; i++) {
         struct chase_thread *thread = &probe->threads[i];
+        struct source_thread *identity = &probe->identities[i];
         thread->shared = &probe->shared;
         thread->index = i;
         thread->node = topology->initiators[i].node;
@@ -223,15 +211,20 @@ static int start_threads(struct probe_source *probe, const struct chase_topology
         thread->rings = &probe->rings[i * probe->shared.n_buffers];
         chase_targets_init(&thread->targets, probe->shared.n_buffers,
                            buffer_of(probe, thread->node), i);
-        describe(probe, i);
+        struct chase_targets first =
+            thread->targets; /* once it has started they are the thread's */
+        snprintf(identity->key, sizeof identity->key, "p%zu", i);
+        snprintf(identity->kind, sizeof identity->kind, "probe");
+        identity->initiator_numa_node = thread->node;
+        identity->target_numa_node = probe->buffers[chase_targets_next(&first, 0)].node;
         int err = make_hit_ring(probe, thread);
         if (!err)
             err = chase_thread_start(thread);
         if (err)
             return err;
         probe->n_running++;
-        probe->identities[i].tid = thread->tid;
-        probe->identities[i].cpu = thread->started_on;
+        identity->tid = thread->tid;
+        identity->cpu = thread->started_on;
     }
     return 0;
 }

@@ -30,9 +30,13 @@ static void pick_lines(struct chase_ring *ring, uint32_t share, uint32_t shares,
             ring->order[ring->lines++] = slot * LINES_PER_SLOT + random_below(seed, LINES_PER_SLOT);
 }
 
-/* A shuffled order closed to a ring is a uniformly random cyclic permutation. */
-static void tie(struct chase_ring *ring, uint64_t *seed)
+/* A shuffled order closed to a ring is a uniformly random cyclic permutation. Owns the order. */
+static int tie(struct chase_ring *ring, uint64_t *seed, struct chase_ring *out)
 {
+    if (ring->lines < 2) {
+        chase_ring_release(ring);
+        return -EINVAL;
+    }
     for (uint32_t i = ring->lines - 1; i > 0; i--) {
         uint32_t j = random_below(seed, i + 1), line = ring->order[i];
         ring->order[i] = ring->order[j];
@@ -40,6 +44,8 @@ static void tie(struct chase_ring *ring, uint64_t *seed)
     }
     for (uint32_t i = 0; i < ring->lines; i++)
         *(void **)chase_ring_line(ring, i) = chase_ring_line(ring, (i + 1) % ring->lines);
+    *out = *ring;
+    return 0;
 }
 
 int chase_ring_init(struct chase_ring *ring, char *base, size_t bytes, uint32_t share,
@@ -52,13 +58,7 @@ int chase_ring_init(struct chase_ring *ring, char *base, size_t bytes, uint32_t 
     if (!made.order)
         return -ENOMEM;
     pick_lines(&made, share, shares, &seed);
-    if (made.lines < 2) {
-        chase_ring_release(&made);
-        return -EINVAL;
-    }
-    tie(&made, &seed);
-    *ring = made;
-    return 0;
+    return tie(&made, &seed, ring);
 }
 
 int chase_ring_init_spaced(struct chase_ring *ring, char *base, size_t bytes, uint32_t slot_bytes,
@@ -66,16 +66,14 @@ int chase_ring_init_spaced(struct chase_ring *ring, char *base, size_t bytes, ui
 {
     size_t lines = bytes / slot_bytes;
     struct chase_ring made = {.base = base, .bytes = bytes, .offset = offset};
-    if (lines < 2 || lines > UINT32_MAX / 8)
+    if (lines > UINT32_MAX / 8)
         return -EINVAL;
     made.order = malloc(lines * sizeof *made.order);
     if (!made.order)
         return -ENOMEM;
     for (made.lines = 0; made.lines < lines; made.lines++)
         made.order[made.lines] = made.lines * (slot_bytes / CHASE_LINE_BYTES);
-    tie(&made, &seed);
-    *ring = made;
-    return 0;
+    return tie(&made, &seed, ring);
 }
 
 void chase_ring_release(struct chase_ring *ring)

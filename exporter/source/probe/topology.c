@@ -100,15 +100,13 @@ static int choose_cpu(const struct fsroot *fs, const struct chase_allowed *allow
         err = list_read_optional(fs, "devices/system/cpu/isolated", &isolated);
     if (!err)
         err = list_read_optional(fs, "devices/system/cpu/nohz_full", &full);
-    if (!err) {
-        *cpu = -1;
-        *have = cpus.n;
-        for (size_t i = 0; i < cpus.n && *cpu < 0; i++) {
-            int number = cpus.numbers[i];
-            if (number < CHASE_MAX_CPUS && chase_bit(allowed->cpus, number) &&
-                !list_has(&isolated, number) && !list_has(&full, number))
-                *cpu = number;
-        }
+    *cpu = -1;
+    *have = cpus.n;
+    for (size_t i = 0; i < cpus.n && *cpu < 0 && !err; i++) {
+        int number = cpus.numbers[i];
+        if (number < CHASE_MAX_CPUS && chase_bit(allowed->cpus, number) &&
+            !list_has(&isolated, number) && !list_has(&full, number))
+            *cpu = number;
     }
     list_release(&cpus);
     list_release(&isolated);
