@@ -179,13 +179,8 @@ int front_fork(const char *web_config_file, const struct log *log, struct front 
     if (!err)
         err = supervisor_fork(&control, &keeper);
     if (err > 0) {
-        const struct keeper_config config = {.control = control,
-                                             .desk = requests[1],
-                                             .tally = tally,
-                                             .web_config_file = web_config_file,
-                                             .log = log};
         free(front);
-        *status = keeper_run(&config);
+        *status = keeper_run(control, requests[1], tally, web_config_file, log);
         tally_free(tally);
         return 1;
     }

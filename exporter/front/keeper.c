@@ -76,7 +76,9 @@ enum { BEAT_MS = 1000, LOOK_MS = 1500, LOOKS = 4 };
 
 struct keeper {
     struct supervisor supervisor; /* first */
-    struct keeper_config config;
+    int desk;
+    struct tally *tally;
+    const char *web_config_file;
     struct start_message start; /* points into bytes */
     int sockets[CHANNEL_FDS_MAX];
     size_t n_sockets;
@@ -133,8 +135,8 @@ static void tell(const struct keeper *keeper, int err, const char *words)
         return;
     memcpy(bytes, &err, sizeof err);
     snprintf(bytes + sizeof err, sizeof bytes - sizeof err, "%s", words);
-    channel_send(keeper->config.control, bytes, sizeof err + strlen(bytes + sizeof err) + 1, NULL,
-                 0);
+    channel_send(keeper->supervisor.control, bytes, sizeof err + strlen(bytes + sizeof err) + 1,
+                 NULL, 0);
 }
 
 static void wait_for_end(int control, struct tally *tally)
@@ -151,7 +153,7 @@ static int serve(struct supervisor *supervisor)
     struct remote *remote;
     struct http_server *server;
     char error[256] = "";
-    int err = remote_new(keeper->config.desk, &keeper->start, keeper->config.tally, &remote);
+    int err = remote_new(keeper->desk, &keeper->start, keeper->tally, &remote);
     if (err) {
         tell(keeper, err, strerror(-err));
         return err;
@@ -162,18 +164,18 @@ static int serve(struct supervisor *supervisor)
         .max_requests = keeper->start.max_requests,
         .max_connections = keeper->start.max_connections,
         .timeout_seconds = keeper->start.timeout_seconds,
-        .web_config_file = keeper->config.web_config_file,
+        .web_config_file = keeper->web_config_file,
         .context = remote,
         .answered = remote_answered,
-        .log = keeper->config.log,
+        .log = supervisor->log,
     };
     config.routes = remote_routes(remote, &config.n_routes);
     err = http_server_start(&config, &server, error, sizeof error);
     if (!err)
-        server_confine(keeper->config.web_config_file);
+        server_confine(keeper->web_config_file);
     tell(keeper, err, error);
     if (!err) {
-        wait_for_end(keeper->config.control, keeper->config.tally);
+        wait_for_end(keeper->supervisor.control, keeper->tally);
         http_server_stop(server);
     }
     remote_free(remote);
@@ -196,7 +198,7 @@ static void ended(struct supervisor *supervisor, int status)
 static void look(struct supervisor *supervisor)
 {
     struct keeper *keeper = (struct keeper *)supervisor;
-    uint64_t beats = atomic_load(&keeper->config.tally->beats);
+    uint64_t beats = atomic_load(&keeper->tally->beats);
     keeper->silent_looks = beats == keeper->beats ? keeper->silent_looks + 1 : 0;
     keeper->beats = beats;
     if (keeper->silent_looks < LOOKS)
@@ -221,25 +223,28 @@ static const struct supervisor_ops ops = {
 
 /* Whatever else the reader has, such as a way to whoever writes for it, is nothing that strangers
  * may talk to. */
-int keeper_run(const struct keeper_config *config)
+int keeper_run(int control, int desk, struct tally *tally, const char *web_config_file,
+               const struct log *log)
 {
-    int keep[] = {config->control, config->desk, config->log->fd};
+    int keep[] = {control, desk, log->fd};
     int status = EXIT_FAILURE;
     char words[160];
     struct keeper *keeper = calloc(1, sizeof *keeper);
     if (!keeper)
         return status;
     descriptors_close_all_but(keep, sizeof keep / sizeof *keep);
-    if (config->log->limits)
-        log_limits_share(config->log->limits, config->tally->log_dropped);
-    keeper->config = *config;
+    if (log->limits)
+        log_limits_share(log->limits, tally->log_dropped);
+    keeper->desk = desk;
+    keeper->tally = tally;
+    keeper->web_config_file = web_config_file;
     keeper->n_sockets = CHANNEL_FDS_MAX;
-    supervisor_init(&keeper->supervisor, &ops, config->log, config->control);
-    confine_words(keeper_confine(config->web_config_file), words, sizeof words);
-    log_info(config->log, "front", "the HTTP server's process: %s", words);
+    supervisor_init(&keeper->supervisor, &ops, log, control);
+    confine_words(keeper_confine(web_config_file), words, sizeof words);
+    log_info(log, "front", "the HTTP server's process: %s", words);
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of the user would forget it */
-    int n = channel_receive(config->control, -1, keeper->bytes, sizeof keeper->bytes,
-                            keeper->sockets, &keeper->n_sockets);
+    int n = channel_receive(control, -1, keeper->bytes, sizeof keeper->bytes, keeper->sockets,
+                            &keeper->n_sockets);
     if (n == 0) /* the reader did not come as far as serving */
         status = EXIT_SUCCESS;
     else if (n > 0 && start_message_read(keeper->bytes, (size_t)n, &keeper->start) == 0)

@@ -5,22 +5,16 @@
 #include "exporter/base/log.h"
 #include "exporter/front/tally.h"
 
-struct keeper_config {
-    int control; /* from the reader: the start; at its end all is over */
-    int desk;    /* for the server */
-    struct tally *tally;
-    const char *web_config_file; /* NULL: none; borrowed */
-    const struct log *log;
-};
-
 /* What the keeper gives up before anything else, and the server on top of it as soon as it serves.
  * For good. With a web config they keep their user, whose files it names, and read its directories.
  * Bits of enum confined. */
 unsigned keeper_confine(const char *web_config_file);
 unsigned server_confine(const char *web_config_file);
 
-/* Until the reader is gone; in a server that it forked, until that has ended. Returns the process's
- * status; descriptors are left to its end. */
-int keeper_run(const struct keeper_config *config);
+/* 'control' is to the reader: the start comes from there; at its end all is over. 'desk' is the
+ * server's; the file may be NULL. Until the reader is gone; in a server that it forked, until that
+ * has ended. Returns the process's status; descriptors are left to its end. */
+int keeper_run(int control, int desk, struct tally *tally, const char *web_config_file,
+               const struct log *log);
 
 #endif

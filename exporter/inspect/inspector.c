@@ -326,10 +326,8 @@ int inspector_fork(const struct fsroot *fs, struct medium_rule *rule, const stru
     struct inspector *self = calloc(1, sizeof *self);
     int err = self ? supervisor_fork(&control, &warden) : -ENOMEM;
     if (err > 0) {
-        const struct warden_config config = {
-            .control = control, .fs = fs, .rule = rule, .log = log};
         free(self);
-        *status = warden_run(&config);
+        *status = warden_run(control, fs, rule, log);
         return 1;
     }
     if (err) {

@@ -164,18 +164,18 @@ static int serve(struct worker *worker)
 }
 
 /* 0 at the end, or -errno. */
-static int worker_run(const struct warden_config *config, int channel)
+static int worker_run(const struct fsroot *fs, struct medium_rule *rule, int channel)
 {
     struct worker *worker = calloc(1, sizeof *worker);
     if (!worker)
         return -ENOMEM;
     worker->channel = channel;
-    worker->rule = config->rule;
-    int err = greet(config->fs, channel);
+    worker->rule = rule;
+    int err = greet(fs, channel);
     if (!err)
-        err = own_reader_new(config->fs, &worker->reader);
-    if (!err && !config->rule)
-        err = pmem_new(config->fs, &pmem_files_linux, &worker->pmem);
+        err = own_reader_new(fs, &worker->reader);
+    if (!err && !rule)
+        err = pmem_new(fs, &pmem_files_linux, &worker->pmem);
     if (worker->pmem)
         worker->rule = pmem_rule(worker->pmem);
     if (!err)
@@ -220,12 +220,14 @@ static unsigned confine(void)
 
 struct warden {
     struct supervisor supervisor; /* first */
-    const struct warden_config *config;
+    const struct fsroot *fs;
+    struct medium_rule *rule;
 };
 
 /* It may outlive all others, in a read that nobody can end: so it holds nothing of theirs. */
 static int work(struct supervisor *supervisor)
 {
+    const struct warden *warden = (struct warden *)supervisor;
     const struct warden_message message = {.worker = getpid()};
     int ends[2];
     int err = channel_open(ends);
@@ -244,7 +246,7 @@ static int work(struct supervisor *supervisor)
         close(STDERR_FILENO);
     }
     confine_calls(worker_calls);
-    return worker_run(((struct warden *)supervisor)->config, ends[1]);
+    return worker_run(warden->fs, warden->rule, ends[1]);
 }
 
 static void ended(struct supervisor *supervisor, int status)
@@ -284,14 +286,15 @@ static const struct supervisor_ops ops = {
 };
 
 /* Whatever the reader has open is nothing that a look into processes needs. */
-int warden_run(const struct warden_config *config)
+int warden_run(int control, const struct fsroot *fs, struct medium_rule *rule,
+               const struct log *log)
 {
-    int keep[] = {config->control};
+    int keep[] = {control};
     descriptors_close_all_but(keep, 1);
-    struct warden warden = {.config = config};
-    supervisor_init(&warden.supervisor, &ops, config->log, config->control);
+    struct warden warden = {.fs = fs, .rule = rule};
+    supervisor_init(&warden.supervisor, &ops, log, control);
     unsigned confined = confine();
-    log_info(config->log, "inspect", "the process that looks into others: %s, %s",
+    log_info(log, "inspect", "the process that looks into others: %s, %s",
              confined & CONFINED_CAPABILITIES ? "with the capabilities for that only"
                                               : "capabilities as given",
              confined & CONFINED_CALLS ? "few system calls" : "all system calls (no seccomp)");

@@ -10,21 +10,16 @@
 #include "exporter/base/log.h"
 #include "exporter/source/accesses/medium.h"
 
-struct warden_config {
-    int control; /* to the reader: workers' channels; from it: which one is to be left alone */
-    const struct fsroot *fs;
-    struct medium_rule *rule; /* NULL: pmem.h's */
-    const struct log *log;
-};
-
 /* A datagram of a worker's has a channel and the number of the process at its other end; one of
  * the reader's the number of the process whose answer it does not wait for any longer. */
 struct warden_message {
     int32_t worker;
 };
 
-/* Until the reader is gone; in a worker that it forked, until that has ended. Returns the process's
- * status; descriptors are left to its end. */
-int warden_run(const struct warden_config *config);
+/* 'control' is to the reader: workers' channels; from it: which one is to be left alone. 'rule' may
+ * be NULL: pmem.h's. Until the reader is gone; in a worker that it forked, until that has ended.
+ * Returns the process's status; descriptors are left to its end. */
+int warden_run(int control, const struct fsroot *fs, struct medium_rule *rule,
+               const struct log *log);
 
 #endif
