@@ -141,13 +141,6 @@ static int read_nodes(const struct fsroot *fs, struct list *online, struct list 
     }
     for (size_t i = 0; i < 2 && !err && memory->n == 0; i++)
         err = list_read_optional(fs, with_memory[i], memory);
-    if (!err && memory->n == 0) {
-        memory->numbers = malloc(online->n * sizeof *memory->numbers);
-        if (!memory->numbers)
-            return -ENOMEM;
-        memcpy(memory->numbers, online->numbers, online->n * sizeof *memory->numbers);
-        memory->n = online->n;
-    }
     return err;
 }
 
@@ -195,7 +188,7 @@ int chase_topology_init(struct chase_topology *topology, const struct fsroot *fs
     }
     for (size_t i = 0; i < online.n && !err; i++)
         err = add_node(topology, fs, allowed, log, online.numbers[i],
-                       list_has(&memory, online.numbers[i]));
+                       memory.n == 0 || list_has(&memory, online.numbers[i]));
 out:
     list_release(&online);
     list_release(&memory);
