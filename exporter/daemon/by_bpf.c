@@ -214,8 +214,7 @@ static struct source *choose(struct sources *sources, const struct sources_confi
                              const struct perf_config *perf)
 {
     const struct options *options = config->plan->options;
-    const struct bpf_config bpf = {
-        .perf = *perf, .slots = bpf_slots_for(config->containers_max_by_bpf, options->interval_ns)};
+    const struct bpf_config bpf = {.perf = *perf, .containers = config->containers_max_by_bpf};
     struct cgroup_hierarchy hierarchy;
     struct source *source;
     struct verdict wanted, why;

@@ -29,7 +29,8 @@ enum scope_kind {
     SCOPE_KINDS
 };
 
-/* What is counted. Borrowed for the call that takes it, 'key' included. */
+/* What is counted. Borrowed for the call that takes it, 'key' included; but cgroup_fd until the
+ * cgroup has ended and was read for the last time. */
 struct scope {
     enum scope_kind kind;
     const char *key; /* unique among open scopes; the name that recordings use */

@@ -1,8 +1,11 @@
 #include "exporter/source/bpf/bpf.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
+#include <unistd.h>
 
 #include "exporter/base/clock.h"
 #include "exporter/source/bpf/counter.h"
@@ -11,13 +14,18 @@
 
 /* A container's group. */
 struct bpf_handle {
+    LIST_ENTRY(bpf_handle) all;
     struct bpf_counter *counter; /* borrowed */
     enum bpf_user user;
+    int cgroup_fd; /* borrowed, as in its scope */
     uint32_t slot;
-    uint32_t roles; /* counted, in its rows */
+    bool has_slot;         /* else what it had is below */
+    struct bpf_cell *kept; /* owned; of each row */
+    uint32_t roles;        /* counted, in its rows */
     struct bpf_rows rows;
     /* Of delays. */
     uint64_t opened_ns, base_ns; /* what was counted then */
+    uint64_t kept_ns;
 };
 
 struct bpf_source {
@@ -28,10 +36,11 @@ struct bpf_source {
     struct bpf_counter *counters[GROUP_COUNT]; /* owned; NULL: not loaded */
     struct verdict refused[GROUP_COUNT];       /* why it was not, at the start */
     struct bpf_counter *delays; /* the one of them that counts delays, too; or NULL */
-    uint64_t *owners;           /* owned; of its slots; 0: none is known */
-    struct bpf_pair *pairs;     /* owned; room for those of all CPUs */
-    size_t n_pairs;             /* of the tick */
-    bool ticks;                 /* have begun */
+    LIST_HEAD(, bpf_handle) handles;
+    uint64_t *owners;       /* owned; of its slots; 0: none is known */
+    struct bpf_pair *pairs; /* owned; room for those of all CPUs */
+    size_t n_pairs;         /* of the tick */
+    bool ticks;             /* have begun */
     struct bpf_needs needs;
     struct bpf_lost lost; /* as of the last tick */
 };
@@ -154,7 +163,66 @@ static void explain_place(const struct scope *scope, int err, struct verdict *wh
         verdict_set(why, REASON_NO_DEVICE, "cgroup %s: %s", scope->key, strerror(-err));
 }
 
-static int take_slot(struct bpf_handle *handle, const struct scope *scope, struct verdict *why)
+static uint64_t waited_ns(const struct bpf_handle *handle)
+{
+    return handle->has_slot ? bpf_set_waited(handle->counter->set, handle->slot) : handle->kept_ns;
+}
+
+static void find_changed(struct bpf_handle *handle)
+{
+    if (handle->has_slot)
+        bpf_set_take_changed(handle->counter->set, handle->slot, handle->rows.changed);
+    bpf_rows_find(&handle->rows);
+}
+
+static void leave_slot(struct bpf_source *self, struct bpf_handle *handle)
+{
+    if (handle->user == BPF_DELAYS)
+        self->owners[handle->slot] = 0;
+    bpf_counter_remove(handle->counter, handle->slot, handle->user);
+    handle->has_slot = false;
+}
+
+/* Without memory, or in the midst of a writing, it has its slot until it is closed. */
+static void keep(struct bpf_source *self, struct bpf_handle *handle)
+{
+    struct bpf_rows *rows = &handle->rows;
+    int err = 0;
+    if (handle->user == BPF_COUNTS)
+        find_changed(handle);
+    struct bpf_cell *kept = calloc(rows->n + 1, sizeof *kept);
+    if (!kept)
+        return;
+    for (size_t cpu = 0; cpu < rows->possible && !err; cpu++)
+        if (rows->row_of[cpu])
+            err = bpf_set_read(handle->counter->set, handle->slot, (int)cpu,
+                               &kept[rows->row_of[cpu] - 1]);
+    if (err) {
+        free(kept);
+        return;
+    }
+    handle->kept = kept;
+    handle->kept_ns = waited_ns(handle);
+    leave_slot(self, handle);
+}
+
+/* Of one that was dropped while it lived the descriptor may be another's by now: whatever that says,
+ * its group is to be closed. */
+static bool has_ended(const struct bpf_handle *handle)
+{
+    return faccessat(handle->cgroup_fd, "cgroup.procs", F_OK, 0) != 0 && errno == ENOENT;
+}
+
+/* The counts of those that have ended, and are still to be read, leave the table. */
+static void make_room(struct bpf_source *self, const struct bpf_counter *counter)
+{
+    for (struct bpf_handle *at = LIST_FIRST(&self->handles); at; at = LIST_NEXT(at, all))
+        if (at->counter == counter && at->has_slot && has_ended(at))
+            keep(self, at);
+}
+
+static int take_slot(struct bpf_source *self, struct bpf_handle *handle, const struct scope *scope,
+                     struct verdict *why)
 {
     struct bpf_place place;
     int err = bpf_place_of(scope->cgroup_fd, &place);
@@ -163,22 +231,22 @@ static int take_slot(struct bpf_handle *handle, const struct scope *scope, struc
         return err;
     }
     err = bpf_counter_add(handle->counter, &place, handle->user, &handle->slot);
+    if (err == -ENOSPC) {
+        make_room(self, handle->counter);
+        err = bpf_counter_add(handle->counter, &place, handle->user, &handle->slot);
+    }
     if (err)
         verdict_set(why, REASON_NO_DEVICE, "no room for cgroup %s in the program's table: %s",
                     scope->key, strerror(-err));
+    handle->has_slot = err == 0;
     return err;
 }
 
 static void free_handle(struct bpf_handle *handle)
 {
     bpf_rows_release(&handle->rows);
+    free(handle->kept);
     free(handle);
-}
-
-static uint64_t waited_ns(const struct bpf_handle *handle)
-{
-    const struct bpf_counter *counter = handle->counter;
-    return bpf_set_waited(counter->set, handle->slot);
 }
 
 static int bpf_open(struct source *source, const struct scope *scope, enum group group,
@@ -200,7 +268,8 @@ static int bpf_open(struct source *source, const struct scope *scope, enum group
     }
     opened->counter = counter;
     opened->user = group == GROUP_DELAYS ? BPF_DELAYS : BPF_COUNTS;
-    err = take_slot(opened, scope, why);
+    opened->cgroup_fd = scope->cgroup_fd;
+    err = take_slot(self, opened, scope, why);
     if (err) {
         free_handle(opened);
         return err;
@@ -214,6 +283,7 @@ static int bpf_open(struct source *source, const struct scope *scope, enum group
         opened->opened_ns = clock_mono_ns();
         opened->base_ns = waited_ns(opened);
     }
+    LIST_INSERT_HEAD(&self->handles, opened, all);
     *handle = (uint64_t)(uintptr_t)opened;
     return 0;
 }
@@ -225,8 +295,7 @@ static size_t bpf_width(struct source *source, uint64_t handle)
     struct bpf_handle *at = handle_of(handle);
     if (at->user == BPF_DELAYS)
         return 1;
-    bpf_set_take_changed(at->counter->set, at->slot, at->rows.changed);
-    bpf_rows_find(&at->rows);
+    find_changed(at);
     return bpf_rows_room(&at->rows);
 }
 
@@ -247,7 +316,11 @@ static int read_row(const void *context, int cpu, struct reading_row *out)
 {
     const struct bpf_handle *at = context;
     struct bpf_cell cell;
-    int err = bpf_set_read(at->counter->set, at->slot, cpu, &cell);
+    int err = 0;
+    if (at->has_slot)
+        err = bpf_set_read(at->counter->set, at->slot, cpu, &cell);
+    else
+        cell = at->kept[at->rows.row_of[cpu] - 1];
     if (err)
         return err;
     *out = (struct reading_row){.cpu = cpu,
@@ -274,9 +347,9 @@ static int bpf_read(struct source *source, uint64_t handle, struct reading *out)
 static void bpf_close(struct source *source, uint64_t handle)
 {
     struct bpf_handle *at = handle_of(handle);
-    if (at->user == BPF_DELAYS)
-        self_of(source)->owners[at->slot] = 0;
-    bpf_counter_remove(at->counter, at->slot, at->user);
+    if (at->has_slot)
+        leave_slot(self_of(source), at);
+    LIST_REMOVE(at, all);
     free_handle(at);
 }
 
@@ -475,7 +548,7 @@ int bpf_source_new(const struct bpf_config *config, struct source **out, struct 
         .said = config->perf.said,
         .for_all = true,
     };
-    self->needs.containers = config->slots;
+    self->needs.slots = config->containers + BPF_SPARE;
     perf_ladder_init(&self->ladder, &self->context, &self->cpus);
     int err = perf_cpus_init(&self->cpus, config->perf.fs);
     if (err)

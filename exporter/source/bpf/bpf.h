@@ -10,9 +10,18 @@
 #include "exporter/source/perf/perf.h"
 #include "exporter/source/source.h"
 
+/*
+ * Slots beside those of the containers that live. One that has ended holds its own until it was read
+ * and the program has run once more: two ticks at most. Where none is left for a new one, the counts
+ * of all that have ended are copied out of the table and their slots are free, so none goes
+ * uncounted, however many come and go. With spare slots that is done once for so many, and not for
+ * each. The table itself cannot grow: the right to load one is given up at the start.
+ */
+enum { BPF_SPARE = 64 };
+
 struct bpf_config {
     struct perf_config perf; /* how events are opened */
-    size_t slots;            /* for containers (bpf_slots_for) */
+    size_t containers;       /* that live at once */
 };
 
 /* 0; or -errno, with *why, where the kernel takes no such program: counters by perf are to be used

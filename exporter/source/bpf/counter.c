@@ -48,7 +48,7 @@ static struct bpf_sizes sizes_of(const struct perf_cpus *cpus, size_t n_roles,
                                  const struct bpf_needs *needs)
 {
     return (struct bpf_sizes){.roles = n_roles,
-                              .slots = needs->containers,
+                              .slots = needs->slots,
                               .cpus = (size_t)cpus->possible,
                               .task = needs->task,
                               .delays = needs->delays};

@@ -54,19 +54,6 @@ struct bpf_slot {
     uint32_t next;  /* of the list that it is on, as its head */
 };
 
-static size_t greater(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
-size_t bpf_slots_for(size_t containers, uint64_t interval_ns)
-{
-    enum { BATCHES = 200, FEW = 64 };
-    const double spare = 2000.0 / 60e9 * 2 * (double)interval_ns + BATCHES;
-    size_t most = greater(containers, FEW);
-    return containers + (spare < (double)most ? (size_t)spare : most);
-}
-
 int bpf_slots_init(struct bpf_slots *slots, size_t n)
 {
     *slots = (struct bpf_slots){.n = n};

@@ -43,12 +43,6 @@ struct bpf_slots {
     size_t anywhere; /* of those whose level is not known */
 };
 
-/* Slots for so many containers that are open at once. One that ended has its slot for two intervals
- * at most: until it was read, and the program has run once more. There are spare ones for as many
- * as end meanwhile where 2,000 come and go in a minute, and 200 more, for they end in batches: two
- * of a hundred between two ticks. Not more than containers, where these are 64 and more. */
-size_t bpf_slots_for(size_t containers, uint64_t interval_ns);
-
 /* 0 or -ENOMEM. */
 int bpf_slots_init(struct bpf_slots *slots, size_t n);
 void bpf_slots_release(struct bpf_slots *slots);

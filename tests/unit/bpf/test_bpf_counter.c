@@ -234,9 +234,9 @@ static void test_too_many_roles(void **state)
     assert_string_equal(why.words, "a BPF program counts 8 events at most, not 9");
 }
 
-static int try_program(size_t containers, struct verdict *why)
+static int try_program(size_t slots, struct verdict *why)
 {
-    const struct bpf_needs needs = {.containers = containers};
+    const struct bpf_needs needs = {.slots = slots};
     bool knows_tasks;
     return bpf_counter_try(&bpf_rig_cpus, 7, &needs, &knows_tasks, why);
 }

@@ -178,22 +178,6 @@ TEST(test_levels)
     bpf_slots_release(&slots);
 }
 
-TEST(test_how_many)
-{
-    static const struct {
-        size_t containers;
-        double seconds;
-        size_t slots;
-    } cases[] = {
-        {512, 1, 512 + 266},  {512, 0.1, 512 + 206}, {512, 4, 512 + 466},
-        {512, 60, 512 + 512}, {1, 60, 1 + 64},       {64, 1, 64 + 64},
-        {100, 1, 100 + 100},  {4096, 1, 4096 + 266}, {4096, 30, 4096 + 2200},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(bpf_slots_for(cases[i].containers, (uint64_t)(cases[i].seconds * 1e9)),
-                         cases[i].slots);
-}
-
 TEST(test_no_cgroup)
 {
     struct bpf_place place = {.id = 5, .level = 6};

@@ -30,7 +30,7 @@ struct rig {
     struct descriptor_pool pool;
     struct source *source; /* NULL: not here */
     size_t before;         /* descriptors without its counters */
-    char cgroup[4160];
+    char hierarchy[4096], cgroup[4160];
     int cgroup_fd;
 };
 
@@ -60,6 +60,7 @@ static void make_cgroup(struct rig *rig)
     rig->cgroup_fd = -1;
     if (cgroup_hierarchy_find(&rig->fs, &found, error, sizeof error) != 0 || found.version != 2)
         return;
+    memcpy(rig->hierarchy, found.path, sizeof found.path);
     snprintf(rig->cgroup, sizeof rig->cgroup, "%s/ie-test-%d-bpf-source", found.path,
              (int)getpid());
     if (mkdir(rig->cgroup, 0755) == 0)
@@ -83,7 +84,7 @@ static int setup(void **state)
                                                .kernel = &perf_kernel_linux,
                                                .fd_limit = rig->pool.limit,
                                                .pool = &rig->pool},
-                                      .slots = CONTAINERS};
+                                      .containers = CONTAINERS};
     if (rig->cgroup_fd >= 0 && bpf_source_new(&config, &rig->source, &why) != 0)
         printf("not here: %s\n", why.words);
     rig->before = descriptors();
@@ -226,6 +227,146 @@ TEST_WITH(test_delays, setup, teardown)
     assert_false(ops->check(rig->source, SCOPE_MACHINE, GROUP_DELAYS, &why));
 }
 
+/* ---- containers that come and go ---- */
+
+static void make_container(const struct rig *rig, int number, char path[4200], int *fd)
+{
+    snprintf(path, 4200, "%s/%d", rig->cgroup, number);
+    assert_int_equal(mkdir(path, 0755), 0);
+    *fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    assert_true(*fd >= 0);
+}
+
+static int open_of(struct source *source, int cgroup_fd, enum group group, uint64_t *handle)
+{
+    const struct scope scope = {
+        .kind = SCOPE_CGROUP, .key = "test", .cgroup_fd = cgroup_fd, .owner = 7};
+    struct verdict why;
+    return source->ops->open(source, &scope, group, handle, &why);
+}
+
+static void enter(const char *cgroup)
+{
+    char path[4300];
+    snprintf(path, sizeof path, "%s/cgroup.procs", cgroup);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fputs("0", file) > 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void fault(int n)
+{
+    size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
+    volatile char *page =
+        mmap(NULL, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(page, MAP_FAILED);
+    for (; n > 0; n--) {
+        page[0] = 1;
+        madvise((void *)page, page_size, MADV_DONTNEED);
+    }
+    munmap((void *)page, page_size);
+}
+
+/* Of the first role, over all rows. */
+static uint64_t counted(struct source *source, uint64_t handle, enum group group)
+{
+    size_t cap = source->ops->width(source, handle);
+    struct reading reading = {.cap = cap, .stride_bytes = reading_stride(group)};
+    uint64_t sum = 0;
+    reading.rows = calloc(cap, reading.stride_bytes);
+    assert_non_null(reading.rows);
+    assert_int_equal(source->ops->read(source, handle, &reading), 0);
+    for (size_t i = 0; i < reading.n; i++)
+        sum += reading_row(&reading, i)->count[0];
+    free(reading.rows);
+    return sum;
+}
+
+/* When the table is full its counts are copied out, the last included, and its delays; one that
+ * lives has its slot. So many fit, and no more. */
+TEST_WITH(test_who_has_ended_makes_room, setup, teardown)
+{
+    enum { FAULTS = 20000, SLOTS = CONTAINERS + BPF_SPARE };
+    struct rig *rig = rig_of(state);
+    uint64_t handle[SLOTS], ended, delays = 0, none = 77;
+    struct verdict why;
+    char path[4200];
+    int fd;
+    make_container(rig, 0, path, &fd);
+    assert_int_equal(open_of(rig->source, fd, GROUP_CPI, &ended), 0);
+    if (check(rig, GROUP_DELAYS, &why))
+        assert_int_equal(open_of(rig->source, fd, GROUP_DELAYS, &delays), 0);
+    for (int i = 1; i < SLOTS; i++)
+        handle[i] = open_group(rig, GROUP_CPI);
+    assert_int_equal(open_of(rig->source, rig->cgroup_fd, GROUP_CPI, &none), -ENOSPC);
+    begin_ticks(rig);
+    for (int i = 0; i < 2; i++) { /* and once more after it was read */
+        enter(path);
+        fault(FAULTS);
+        enter(rig->hierarchy);
+        if (i == 0)
+            assert_in_range(counted(rig->source, ended, GROUP_CPI), FAULTS, 3 * FAULTS / 2);
+    }
+    assert_int_equal(open_of(rig->source, rig->cgroup_fd, GROUP_CPI, &none), -ENOSPC);
+    assert_int_equal(rmdir(path), 0);
+    uint64_t waited = delays ? counted(rig->source, delays, GROUP_DELAYS) : 0;
+    uint64_t before = counted(rig->source, ended, GROUP_CPI);
+    assert_in_range(before, 2 * FAULTS, 3 * FAULTS);
+    handle[0] = open_group(rig, GROUP_CPI);
+    assert_int_equal(open_of(rig->source, rig->cgroup_fd, GROUP_CPI, &none), -ENOSPC);
+    assert_int_equal(none, 77);
+    assert_int_equal(counted(rig->source, ended, GROUP_CPI), before);
+    assert_int_equal(counted(rig->source, handle[0], GROUP_CPI), 0);
+    if (delays) {
+        assert_int_equal(counted(rig->source, delays, GROUP_DELAYS), waited);
+        rig->source->ops->close(rig->source, delays);
+    }
+    rig->source->ops->close(rig->source, ended); /* it has no slot to give back */
+    assert_int_equal(open_of(rig->source, rig->cgroup_fd, GROUP_CPI, &none), -ENOSPC);
+    for (int i = 0; i < SLOTS; i++)
+        rig->source->ops->close(rig->source, handle[i]);
+    close(fd);
+}
+
+/* As many as there may be, and in a minute that is one interval 2,000 of them give way to others:
+ * none is refused, and each can be read at the end. */
+TEST_WITH(test_churn, setup, teardown)
+{
+    enum { LIVE = 2500, CHANGES = 2000 };
+    struct rig *rig = rig_of(state);
+    const struct bpf_config config = {.perf = {.fs = &rig->fs,
+                                               .log = &rig->log,
+                                               .file = &rig->file,
+                                               .kernel = &perf_kernel_linux},
+                                      .containers = LIVE};
+    uint64_t *handle = calloc(LIVE + CHANGES, sizeof *handle);
+    int *fd = calloc(LIVE + CHANGES, sizeof *fd);
+    struct source *source;
+    struct verdict why;
+    char path[4200];
+    assert_true(handle && fd);
+    assert_int_equal(bpf_source_new(&config, &source, &why), 0);
+    for (int i = 0; i < LIVE + CHANGES; i++) {
+        if (i >= LIVE) {
+            snprintf(path, sizeof path, "%s/%d", rig->cgroup, i - LIVE);
+            assert_int_equal(rmdir(path), 0);
+        }
+        make_container(rig, i, path, &fd[i]);
+        assert_int_equal(open_of(source, fd[i], GROUP_CPI, &handle[i]), 0);
+    }
+    for (int i = 0; i < LIVE + CHANGES; i++) {
+        assert_int_equal(counted(source, handle[i], GROUP_CPI), 0);
+        source->ops->close(source, handle[i]);
+        close(fd[i]);
+        snprintf(path, sizeof path, "%s/%d", rig->cgroup, i);
+        assert_int_equal(rmdir(path), i < CHANGES ? -1 : 0);
+    }
+    source->ops->free(source);
+    free(handle);
+    free(fd);
+}
+
 /* The limit with which so many more can be opened. */
 static rlim_t limit_for(size_t n)
 {
@@ -278,7 +419,7 @@ TEST_WITH(test_a_kernel_without_the_capability, setup, teardown)
     struct rig *rig = rig_of(state);
     const struct bpf_config config = {
         .perf = {.fs = &rig->fs, .log = &rig->log, .kernel = &perf_kernel_linux},
-        .slots = CONTAINERS};
+        .containers = CONTAINERS};
     struct source *source = NULL;
     struct verdict why;
     forget_cap_bpf();

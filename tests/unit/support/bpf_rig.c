@@ -113,8 +113,7 @@ static void make_cgroups(struct bpf_rig *rig)
 
 static int set_up(void **state, const struct bpf_task *task, bool delays)
 {
-    const struct bpf_needs needs = {
-        .containers = BPF_RIG_CONTAINERS, .task = *task, .delays = delays};
+    const struct bpf_needs needs = {.slots = BPF_RIG_CONTAINERS, .task = *task, .delays = delays};
     struct bpf_rig *rig = calloc(1, sizeof *rig);
     assert_non_null(rig);
     *state = rig;
