@@ -122,7 +122,7 @@ static size_t containers_in(const struct cgroup_hierarchy *hierarchy, size_t eno
 bool burden_is_for_bpf(const struct sources_config *config, const struct perf_config *perf,
                        const struct cgroup_hierarchy *hierarchy, struct verdict *why)
 {
-    size_t max = config->containers_max_by_bpf;
+    size_t max = config->containers_max_eventless;
     struct counting_load load = {
         .cpus = config->facts->machine.cpus > 0 ? (size_t)config->facts->machine.cpus : 1,
         .containers = counting_containers(0, max),
@@ -214,7 +214,7 @@ static struct source *choose(struct sources *sources, const struct sources_confi
                              const struct perf_config *perf)
 {
     const struct options *options = config->plan->options;
-    const struct bpf_config bpf = {.perf = *perf, .containers = config->containers_max_by_bpf};
+    const struct bpf_config bpf = {.perf = *perf, .containers = config->containers_max_eventless};
     struct cgroup_hierarchy hierarchy;
     struct source *source;
     struct verdict wanted, why;
@@ -260,11 +260,13 @@ int sources_add_bpf(struct sources *sources, const struct sources_config *config
                     const struct perf_config *perf)
 {
     struct source *source = choose(sources, config, perf);
+    sources->eventless = source || events_of(perf) == 0;
+    if (sources->eventless)
+        descriptor_pool_limit(&sources->pool, config->counters_max_eventless);
     if (!source) {
         give_back(config->log);
         return 0;
     }
-    descriptor_pool_limit(&sources->pool, config->counters_max_by_bpf);
     int err = route(sources, source);
     if (!err) {
         sources->name = by_bpf;

@@ -20,23 +20,21 @@ static uint64_t memory_limit(void)
     return limit;
 }
 
-/* What the descriptors suffice for, and then, of that, what the memory holds. A recording's
- * containers hold neither. */
-static struct descriptor_shares share(const struct exporter *e, bool by_bpf, const struct log *log)
+/* What the descriptors suffice for. */
+static struct descriptor_shares share(const struct exporter *e, bool events)
 {
     const struct options *o = e->options;
-    size_t limit = descriptors_limit();
-    struct descriptor_shares shares =
-        descriptors_share(limit, o->containers_max, o->all_cgroups, by_bpf);
-    if (o->source == SOURCE_REPLAY) {
-        shares.containers = o->containers_max;
+    return descriptors_share(descriptors_limit(), o->containers_max, o->all_cgroups, events);
+}
+
+/* Of that, what the memory holds. A recording's containers hold neither. */
+static struct descriptor_shares hold(const struct exporter *e, struct descriptor_shares shares,
+                                     const struct log *log)
+{
+    if (e->options->source == SOURCE_REPLAY) {
+        shares.containers = e->options->containers_max;
         return shares;
     }
-    if (log && shares.containers < o->containers_max)
-        log_warn(log, "exporter",
-                 "%zu file descriptors are enough for at most %zu containers, not for "
-                 "--containers.max=%zu: raise LimitNOFILE= or ulimit -n",
-                 limit, shares.containers, o->containers_max);
     uint64_t memory = memory_limit(), blackbox = e->plan->blackbox ? BLACKBOX_BYTES : 0;
     if (memory > 0) /* 0: there is no limit */
         memory = memory > blackbox ? memory - blackbox : 1;
@@ -64,17 +62,19 @@ static struct descriptor_shares share(const struct exporter *e, bool by_bpf, con
 /* What there is room for depends on who counts. */
 static int build_sources(struct exporter *e, char *error, size_t error_size)
 {
-    struct descriptor_shares by_bpf = share(e, true, NULL);
+    struct descriptor_shares with = share(e, true), without = share(e, false);
+    struct descriptor_shares held = hold(e, without, NULL);
     const struct sources_config config = {.plan = e->plan,
                                           .log = e->log,
                                           .facts = &e->facts,
-                                          .counters_max = share(e, false, NULL).counters,
-                                          .counters_max_by_bpf = by_bpf.counters,
-                                          .containers_max_by_bpf = by_bpf.containers,
+                                          .counters_max = hold(e, with, NULL).counters,
+                                          .counters_max_eventless = held.counters,
+                                          .containers_max_eventless = held.containers,
                                           .map = e->map};
     int err = sources_init(&e->sources, &config, error, error_size);
+    e->allowed = e->sources.eventless ? without : with;
     if (!err)
-        e->descriptors = share(e, sources_use_bpf(&e->sources), e->log);
+        e->descriptors = hold(e, e->allowed, e->log);
     return err;
 }
 

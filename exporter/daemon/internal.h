@@ -30,6 +30,8 @@ struct exporter {
     struct facts facts;
     struct thresholds thresholds;
     struct descriptor_shares descriptors;
+    struct descriptor_shares allowed; /* the same, were memory no matter */
+    bool room_said;
 
     struct sources sources;
     struct container_table *table;

@@ -95,7 +95,7 @@ static int add_counters(struct sources *sources, const struct sources_config *co
     };
     descriptor_pool_limit(&sources->pool, config->counters_max);
     int err = perf_source_new(&perf, &source);
-    *counters = source;
+    *counters = sources->perf = source;
     if (!err)
         err = sources_wrap(sources, source, &source);
     if (!err)
@@ -314,6 +314,16 @@ int sources_init(struct sources *sources, const struct sources_config *config, c
     if (err)
         sources_release(sources);
     return err;
+}
+
+size_t sources_room(const struct sources *sources, size_t counters, size_t *each)
+{
+    size_t all = 0;
+    *each = sources->perf ? perf_source_each(sources->perf, &all) : 0;
+    size_t others = sources->pool.counters > all ? sources->pool.counters - all : 0;
+    if (*each == 0)
+        return SIZE_MAX;
+    return counters > others ? (counters - others) / *each : 0;
 }
 
 int sources_release(struct sources *sources)

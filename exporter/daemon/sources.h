@@ -46,7 +46,9 @@ struct sources {
     struct replay *replay;      /* owned; NULL when live */
     struct recorder *recorder;  /* owned; NULL unless asked for */
     struct pmem *pmem;          /* owned; NULL unless samples are taken */
-    struct source *bpf;         /* the set's; NULL unless containers are counted by it */
+    struct source *perf;        /* the set's, as it is behind a recorder; NULL unless live */
+    struct source *bpf;         /* likewise; NULL unless containers are counted by it */
+    bool eventless; /* a container takes no events of perf's: a program counts, or nothing does */
     struct container_owners owners;
     const char *name;  /* label 'source': "perf", "bpf" (containers by BPF, the rest by perf) or
                           "replay" */
@@ -61,11 +63,11 @@ struct sources {
 struct sources_config {
     const struct plan *plan; /* borrowed for the sources' life, like all pointers here */
     const struct log *log;
-    struct facts *facts;          /* filled in */
-    size_t counters_max;          /* descriptors that counters may take */
-    size_t counters_max_by_bpf;   /* the same where a program counts the containers */
-    size_t containers_max_by_bpf; /* that it counts at once */
-    struct cgroup_map *map;       /* from cgroups to containers, for samples */
+    struct facts *facts;             /* filled in */
+    size_t counters_max;             /* descriptors that counters may take */
+    size_t counters_max_eventless;   /* the same where containers take no events of perf's */
+    size_t containers_max_eventless; /* of which there may be so many at once */
+    struct cgroup_map *map;          /* from cgroups to containers, for samples */
 };
 
 /*
@@ -87,6 +89,10 @@ void sources_settle(struct sources *sources, const struct log *log);
 
 /* Whether a program in the kernel counts the containers. */
 bool sources_use_bpf(const struct sources *sources);
+
+/* For how many containers 'counters' descriptors are enough, with the groups that are open now, at
+ * *each; SIZE_MAX, and 0: a container takes none. */
+size_t sources_room(const struct sources *sources, size_t counters, size_t *each);
 
 /*
  * Adds every memory controller and L3 that sysfs shows to the inventory, and to the recording
@@ -130,7 +136,7 @@ size_t counting_containers(size_t found, size_t max);
 /* Pure. True: BPF is to count. *why says why, or why not, and has REASON_OK. */
 bool counting_by_bpf(const struct counting_load *load, struct verdict *why);
 
-/* As counting_by_bpf(), here. Of the config: plan, facts, counters_max, containers_max_by_bpf.
+/* As counting_by_bpf(), here. Of the config: plan, facts, counters_max, containers_max_eventless.
  * Looks for containers only where their number decides: where COUNTING_LEAST fit, and one for each
  * cgroup of the hierarchy would not. */
 bool burden_is_for_bpf(const struct sources_config *config, const struct perf_config *perf,

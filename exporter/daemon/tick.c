@@ -12,6 +12,31 @@ static void reserve_live(struct exporter *e, const struct container_diff *diff)
         log_error(e->log, "exporter", "out of memory: some containers are not on the page /");
 }
 
+/* Once there are containers, for it is what is open for them that tells what each takes. A warning
+ * where there is no room for as many as may be expected here; else what --containers.max has of
+ * that is no lack. */
+static void say_room(struct exporter *e)
+{
+    size_t found = container_table_count(e->table, CONTAINERS_MONITORED) +
+                   container_table_count(e->table, CONTAINERS_OVER_LIMIT);
+    size_t max = e->options->containers_max, wanted = counting_containers(found, max), each;
+    if (e->room_said || found == 0 || is_replay(e))
+        return;
+    e->room_said = true;
+    size_t limit = descriptors_limit(), held = e->allowed.containers;
+    size_t counted = sources_room(&e->sources, e->allowed.counters, &each);
+    if (counted < held)
+        log_write(e->log, counted < wanted ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, "exporter",
+                  "%zu file descriptors are enough for the counters of at most %zu containers, at "
+                  "%zu each by perf, not for --containers.max=%zu: raise LimitNOFILE= or ulimit -n",
+                  limit, counted, each, max);
+    else if (held < max)
+        log_write(e->log, held < wanted ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, "exporter",
+                  "%zu file descriptors are enough for at most %zu containers, not for "
+                  "--containers.max=%zu: raise LimitNOFILE= or ulimit -n",
+                  limit, held, max);
+}
+
 /* Everyone who keeps something per container, in the order that container_labels.h demands. */
 void exporter_reconcile(struct exporter *e)
 {
@@ -24,6 +49,7 @@ void exporter_reconcile(struct exporter *e)
     roster_reconcile(&e->roster, &diff);
     if (changed && e->sources.recorder)
         feed_record(e->sources.recorder, &diff);
+    say_room(e);
 }
 
 static void tell_table(struct exporter *e)

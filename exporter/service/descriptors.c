@@ -11,12 +11,12 @@ enum {
     /* By perf a container takes at least six: two directories, four events on one CPU. So an eighth
      * of the limit never keeps out a container that could have been counted. */
     CONTAINERS_PART = 8,
-    /* By BPF it takes its directory, and the file with its CPU time as much again. */
-    CONTAINERS_PART_BY_BPF = 3,
+    /* Without, it takes its directory, and the file with its CPU time as much again. */
+    CONTAINERS_PART_EVENTLESS = 3,
     /* What is open whatever the limit: the program with its tables; listeners, clocks, logs,
      * pages. */
     PROGRAM = 16,
-    REST_BY_BPF = 24,
+    REST_EVENTLESS = 24,
     CANDIDATES_PART = 32,
     CANDIDATES_MAX = 256,
     CONNECTIONS_PART = 8,
@@ -29,14 +29,15 @@ static size_t part(size_t limit, size_t divisor, size_t most)
 }
 
 struct descriptor_shares descriptors_share(size_t limit, size_t containers_max, bool candidates,
-                                           bool by_bpf)
+                                           bool events)
 {
     if (limit == 0)
         return (struct descriptor_shares){containers_max, candidates ? CANDIDATES_MAX : 0, SIZE_MAX,
                                           CONNECTIONS_MAX};
-    size_t own = by_bpf && limit > PROGRAM ? limit - PROGRAM : limit;
+    size_t own = !events && limit > PROGRAM ? limit - PROGRAM : limit;
     struct descriptor_shares shares = {
-        .containers = part(own, by_bpf ? CONTAINERS_PART_BY_BPF : CONTAINERS_PART, containers_max),
+        .containers =
+            part(own, events ? CONTAINERS_PART : CONTAINERS_PART_EVENTLESS, containers_max),
         .candidates = candidates ? part(limit, CANDIDATES_PART, CANDIDATES_MAX) : 0,
         .connections = part(limit, CONNECTIONS_PART, CONNECTIONS_MAX),
     };
@@ -45,8 +46,8 @@ struct descriptor_shares descriptors_share(size_t limit, size_t containers_max, 
     if (shares.connections == 0)
         shares.connections = 1;
     size_t rest = 2 * shares.connections;
-    if (by_bpf && rest < REST_BY_BPF)
-        rest = REST_BY_BPF;
+    if (!events && rest < REST_EVENTLESS)
+        rest = REST_EVENTLESS;
     size_t others = shares.containers + shares.candidates + rest;
     shares.counters = limit > others ? limit - others : 0;
     return shares;

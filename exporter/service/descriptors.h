@@ -23,21 +23,22 @@ struct descriptor_shares {
 /*
  * Pure. 'limit' is RLIMIT_NOFILE, 0 when it is not known: then nothing is bounded by it, and
  * counters get SIZE_MAX. 'containers_max' is what the user allows; 'candidates' says whether there
- * are any (--containers.all-cgroups), 'by_bpf' whether a program in the kernel counts containers.
+ * are any (--containers.all-cgroups), 'events' whether perf opens some for each container: not
+ * where a program in the kernel counts them all, or nothing does.
  *
  *   connections   an eighth of the limit, up to 256, but at least one
- *   the rest      as much again; by BPF both have at least 24
- *   containers    an eighth, by BPF a third of what its program leaves (all but 16), up to
+ *   the rest      as much again; without events both have at least 24
+ *   containers    an eighth, without events a third of what the program leaves (all but 16), up to
  *                 containers_max, but at least one
  *   candidates    a 32nd, up to 256
  *   counters      what is left
  *
  * Worked: 1024, 512 containers allowed, candidates: 128 connections, 128 containers, 32 candidates,
  * 608 counters, and 128 for the rest;
- * by BPF 336 containers and 400 counters.
+ * without events 336 containers and 400 counters.
  */
 struct descriptor_shares descriptors_share(size_t limit, size_t containers_max, bool candidates,
-                                           bool by_bpf);
+                                           bool events);
 
 /* RLIMIT_NOFILE as it is now; 0 when it is not known. */
 size_t descriptors_limit(void);

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import signal
 import socket
 import subprocess
@@ -227,6 +228,35 @@ class Machine(Base):
                     self.assertGreater(
                         page.get("interference_exporter_containers", state="over_limit"), 0)
                     self.assertRegex(exporter.log(), "file descriptors are enough for")
+
+    def said(self, exporter):
+        """For how many containers the log says that descriptors are enough, at which level, and at how many each."""
+        said = re.findall(r"level=(\w+) .*1000 file descriptors are enough for (?:the counters of )?at most (\d+) "
+                          r"containers,(?: at (\d+) each by perf,)? not for --containers.max=4096", exporter.log())
+        self.assertEqual(len(said), 1, exporter.log())
+        return said[0][0], int(said[0][1]), int(said[0][2] or 1)
+
+    def test_for_how_many_descriptors_are_enough(self):
+        """By perf it is how many are counted, and a warning; by BPF all are, at one descriptor each, and it is none."""
+        with Cgroups() as groups:
+            for _ in range(100):
+                groups.make(f"docker-{harness.hex_id()}.scope")
+            for source in ("perf", "bpf") if groups.version == 2 else ("perf",):
+                with self.subTest(source), software_exporter(
+                        self, f"--source={source}", "--no-collector.lost_time", groups.only(),
+                        command=["prlimit", "--nofile=1000"]) as exporter:
+                    exporter.wait_tick()
+                    level, most, each = self.said(exporter)
+                    open_counters = exporter.scrape().get("interference_exporter_open_counters")
+                    events = 4 * len(harness.online_cpus())
+                    if source == "perf":
+                        self.assertEqual((level, each), ("warn", 1 + events))
+                        self.assertEqual(open_counters, most * events)
+                    else:
+                        self.assertEqual((level, most, each), ("info", (1000 - 16) // 3, 1))
+                        self.assertEqual(open_counters, events)
+                        self.assertEqual(exporter.fds("/docker-"), 100)
+                        self.assertNotIn("level=warn", exporter.log())
 
     def test_no_pmu_is_said(self):
         """Whatever this machine has, each collector that does not run has words for people."""

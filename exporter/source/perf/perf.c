@@ -215,6 +215,24 @@ int perf_source_new(const struct perf_config *config, struct source **out)
     return 0;
 }
 
+size_t perf_source_each(const struct source *source, size_t *all)
+{
+    const struct perf_source *self = (const struct perf_source *)source;
+    bool seen[GROUP_COUNT] = {false};
+    size_t each = 0;
+    *all = 0;
+    for (const struct perf_handle *at = self->handles.first; at; at = at->next) {
+        if (at->kind != SCOPE_CGROUP)
+            continue;
+        size_t events = (size_t)__builtin_popcount(self->ladder.groups[at->group].roles);
+        size_t takes = events * self->cpus.n + 1; /* its directory */
+        *all += takes;
+        each += seen[at->group] ? 0 : takes;
+        seen[at->group] = true;
+    }
+    return each;
+}
+
 uint32_t perf_source_roles(const struct source *source, enum group group)
 {
     return ((const struct perf_source *)source)->ladder.groups[group].roles;

@@ -35,6 +35,10 @@ struct perf_config {
 
 int perf_source_new(const struct perf_config *config, struct source **out);
 
+/* Descriptors that a container takes here with the groups of which one is open; 0: none is. *all:
+ * what those of all containers take now. */
+size_t perf_source_each(const struct source *source, size_t *all);
+
 /* For tests: which roles of a group are counted after the fallback ladder, as bits; 0 before a
  * check. */
 uint32_t perf_source_roles(const struct source *source, enum group group);

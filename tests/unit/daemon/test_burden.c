@@ -34,7 +34,7 @@ static int setup(void **state)
     rig->config = (struct sources_config){.plan = &rig->plan,
                                           .facts = &rig->facts,
                                           .counters_max = PLENTY,
-                                          .containers_max_by_bpf = 4096};
+                                          .containers_max_eventless = 4096};
     *state = rig;
     return 0;
 }
@@ -111,7 +111,7 @@ TEST_WITH(test_no_more_than_are_counted, setup, teardown)
 {
     struct rig *rig = *state;
     rig->facts.machine.cpus = 24;
-    rig->config.containers_max_by_bpf = 120;
+    rig->config.containers_max_eventless = 120;
     run(rig, 80, 0);
     assert_by_bpf(rig, false, "cgroup events of 120 containers on 24 CPUs fit");
 }
