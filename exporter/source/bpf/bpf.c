@@ -206,8 +206,8 @@ static void keep(struct bpf_source *self, struct bpf_handle *handle)
     leave_slot(self, handle);
 }
 
-/* Of one that was dropped while it lived the descriptor may be another's by now: whatever that says,
- * its group is to be closed. */
+/* Of one that was dropped while it lived the descriptor may be another's by now: whatever that
+ * says, its group is to be closed. */
 static bool has_ended(const struct bpf_handle *handle)
 {
     return faccessat(handle->cgroup_fd, "cgroup.procs", F_OK, 0) != 0 && errno == ENOENT;

@@ -11,9 +11,9 @@
 #include "exporter/source/source.h"
 
 /*
- * Slots beside those of the containers that live. One that has ended holds its own until it was read
- * and the program has run once more: two ticks at most. Where none is left for a new one, the counts
- * of all that have ended are copied out of the table and their slots are free, so none goes
+ * Slots beside those of the containers that live. One that has ended holds its own until it was
+ * read and the program has run once more: two ticks at most. Where none is left for a new one, the
+ * counts of all that have ended are copied out of the table and their slots are free, so none goes
  * uncounted, however many come and go. With spare slots that is done once for so many, and not for
  * each. The table itself cannot grow: the right to load one is given up at the start.
  */

@@ -76,8 +76,8 @@ void bpf_counter_flush(struct bpf_counter *counter);
  * apart for good: they are closed, and to be opened again (retry). */
 void bpf_counter_account(struct bpf_counter *counter);
 
-/* A container's slot, which it has for its counts and its delays together. 0; -ENOSPC: there is none,
- * and none was free after a flush; other -errno of the kernel. */
+/* A container's slot, which it has for its counts and its delays together. 0; -ENOSPC: there is
+ * none, and none was free after a flush; other -errno of the kernel. */
 int bpf_counter_add(struct bpf_counter *counter, const struct bpf_place *place, enum bpf_user user,
                     uint32_t *slot);
 /* Counts until the next flush, into a slot that nobody reads any more. */
