@@ -161,10 +161,10 @@ void nvmm_processes_relabel(struct nvmm_processes *processes, uint64_t owner,
     for (size_t i = 0; processes && i < processes->n; i++) {
         struct process *process = &processes->at[i];
         for (int access = 0; access < ACCESS_KINDS && process->owner == owner; access++) {
-            struct series *series[] = {process->use[access].accesses_series,
-                                       process->use[access].bytes_series};
+            struct series **series[] = {&process->use[access].accesses_series,
+                                        &process->use[access].bytes_series};
             for (size_t k = 0; k < 2; k++) {
-                if (!series[k] || (labels && series_relabel(series[k], labels) == 0))
+                if (!*series[k] || (labels && series_relabel(series[k], labels) == 0))
                     continue;
                 drop_series(process);
                 process->failed = true;

@@ -3,7 +3,7 @@
 bool named_series_relabel(struct series **at, size_t n, struct labelset *labels)
 {
     for (size_t i = 0; i < n; i++) {
-        if (at[i] && (!labels || series_relabel(at[i], labels) != 0)) {
+        if (at[i] && (!labels || series_relabel(&at[i], labels) != 0)) {
             named_series_release(at, n);
             return false;
         }

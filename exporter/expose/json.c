@@ -13,7 +13,7 @@
 /* A sample of a container, which is an index by order of appearance. */
 struct container_sample {
     const struct snapshot_family *family;
-    const struct sample *sample;
+    size_t at; /* in the family */
     size_t container;
 };
 
@@ -79,8 +79,9 @@ static void groups_release(struct container_samples *groups)
 
 static void count_family(struct container_samples *groups, const struct snapshot_family *family)
 {
-    for (size_t i = 0; i < family->n; i++) {
-        const struct labelset *set = family->samples[i].common;
+    struct sample sample;
+    for (size_t next = 0; snapshot_next(family, &next, &sample);) {
+        const struct labelset *set = sample.common;
         if (!set)
             continue;
         size_t at = find(groups, set);
@@ -96,7 +97,7 @@ static void count_family(struct container_samples *groups, const struct snapshot
         if (groups->index[at] == SIZE_MAX)
             continue;
         groups->entries[groups->n_entries++] =
-            (struct container_sample){family, &family->samples[i], groups->index[at]};
+            (struct container_sample){family, next - 1, groups->index[at]};
         groups->starts[groups->index[at] + 1]++;
     }
 }
@@ -125,10 +126,8 @@ static int group_samples(struct container_samples *groups, const struct snapshot
 }
 
 /* Of a histogram its sum, or how many observations there were. */
-static json_t *number(const struct container_sample *entry, bool counted)
+static json_t *number(const struct metric_desc *desc, const struct sample *sample, bool counted)
 {
-    const struct metric_desc *desc = entry->family->desc;
-    const struct sample *sample = entry->sample;
     uint64_t value = 1;
     if (desc->type == METRIC_HISTOGRAM && !counted)
         return json_real(sample->histogram->sum);
@@ -175,9 +174,10 @@ static json_t *family_value(const struct container_sample *entries, size_t n, bo
 {
     json_t *list = json_array();
     for (*used = 0; same_family(entries, n, *used); ++*used) {
-        const struct container_sample *entry = &entries[*used];
-        json_t *item = json_pack("{s:o, s:o}", "labels", own_labels(entry->sample), "value",
-                                 number(entry, counted));
+        struct sample sample;
+        snapshot_next(entries->family, &(size_t){entries[*used].at}, &sample);
+        json_t *item = json_pack("{s:o, s:o}", "labels", own_labels(&sample), "value",
+                                 number(entries->family->desc, &sample, counted));
         if (list && json_array_append_new(list, item)) {
             json_decref(list);
             list = NULL;

@@ -284,8 +284,9 @@ void protobuf_add_family(struct textbuf *out, const struct snapshot_family *fami
         return;
     out->len += room;
     add_head(out, desc, suffix);
-    for (size_t i = 0; i < family->n; i++)
-        add_sample(out, desc, &family->samples[i]);
+    struct sample sample;
+    for (size_t at = 0; snapshot_next(family, &at, &sample);)
+        add_sample(out, desc, &sample);
     const char *unit = metric_unit(desc);
     size_t len = strlen(unit);
     if (len > 0 && textbuf_reserve(out, len + WIRE_FIELD) == 0)

@@ -139,16 +139,16 @@ static void add_numbers(struct textbuf *out, const struct snapshot_family *famil
     struct name name, created_name;
     name_set(&name, family->desc->name, suffix);
     name_set(&created_name, family->desc->name, "_created");
-    for (size_t i = 0; i < family->n; i++) {
-        const struct sample *sample = &family->samples[i];
+    struct sample sample;
+    for (size_t at = 0; snapshot_next(family, &at, &sample);) {
         if (family->desc->type == METRIC_INFO)
-            add_u64(out, &name, sample, 1);
+            add_u64(out, &name, &sample, 1);
         else if (family->desc->number == METRIC_U64)
-            add_u64(out, &name, sample, sample->u64);
+            add_u64(out, &name, &sample, sample.u64);
         else
-            add_double(out, &name, sample, sample->number);
+            add_double(out, &name, &sample, sample.number);
         if (created)
-            add_created(out, &created_name, sample);
+            add_created(out, &created_name, &sample);
     }
 }
 
@@ -160,18 +160,18 @@ static void add_histograms(struct textbuf *out, const struct snapshot_family *fa
     name_set(&count, desc->name, "_count");
     name_set(&sum, desc->name, "_sum");
     name_set(&created_name, desc->name, "_created");
-    for (size_t i = 0; i < family->n; i++) {
-        const struct sample *sample = &family->samples[i];
+    struct sample sample;
+    for (size_t at = 0; snapshot_next(family, &at, &sample);) {
         uint64_t total = 0;
         for (size_t j = 0; j <= desc->n_edges; j++) {
-            total += sample->histogram->buckets[j];
-            add_bucket(out, &bucket, sample, j < desc->n_edges ? desc->edges[j] : __builtin_inf(),
+            total += sample.histogram->buckets[j];
+            add_bucket(out, &bucket, &sample, j < desc->n_edges ? desc->edges[j] : __builtin_inf(),
                        total);
         }
-        add_double(out, &sum, sample, sample->histogram->sum);
-        add_u64(out, &count, sample, sample->histogram->count);
+        add_double(out, &sum, &sample, sample.histogram->sum);
+        add_u64(out, &count, &sample, sample.histogram->count);
         if (created)
-            add_created(out, &created_name, sample);
+            add_created(out, &created_name, &sample);
     }
 }
 

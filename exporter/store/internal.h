@@ -1,11 +1,12 @@
 /*
  * The store's own view of itself; for the files of this folder only.
  *
- * Series live in chunks of their family and never move, so that a handle stays good and a walk
- * over a family is a walk through memory. One index over all series refuses duplicates. What a
- * removed series leaves behind (its own labels, its reference to a labelset) is retired, and freed
- * once no snapshot that could show it is alive. The index, the chunks and what is retired belong to
- * the loop's thread; only the pool of snapshots is shared.
+ * What a tick writes, the values, stands apart from what it does not, the identities: in chunks of
+ * their family, which never move, so that a handle stays good, and a snapshot copies the values of
+ * a chunk at once and borrows its identities. Therefore the identity of a removed series stays as
+ * it is until no snapshot that could show it is alive; only then is its place free for another. One
+ * index over all series refuses duplicates. The index, the chunks and what is retired belong to the
+ * loop's thread; only the pool of snapshots is shared, and, to be read, the identities.
  */
 #ifndef IE_STORE_INTERNAL_H
 #define IE_STORE_INTERNAL_H
@@ -16,43 +17,53 @@
 #include "exporter/store/labels.h"
 #include "exporter/store/store.h"
 
-struct own_labels {
-    struct own_labels *next; /* among the retired */
-    uint64_t retired_at;
-    size_t len;
-    char text[];
-};
-
-/* What setting touches comes first: it is in one line of the cache, for three of four series. */
+/* A handle: which of its chunk it is, whose other arrays have it at the same place. */
 struct series {
-    struct family *family;
-    union {
-        uint64_t u64;
-        double number;
-        struct histogram *histogram;
-    };
-    bool used, present;
-    uint32_t own_len; /* of own; here, so that publishing need not look there */
-    union {
-        struct labelset *common;
-        struct series *next_free;
-    };
-    struct own_labels *own;   /* NULL: none */
-    uint64_t created_wall_ns; /* 0: at the next publication */
+    uint8_t at;
 };
 
+enum { LARGEST_CHUNK = 256 };
+
+struct identity {
+    struct labelset *common; /* NULL: none */
+    char *own;               /* rendered; NULL: none */
+    uint32_t own_len;
+    uint64_t created_wall_ns;
+    uint64_t retired_at;
+    struct series *next; /* among the retired, or the free */
+};
+
+union value {
+    uint64_t u64;
+    double number;
+    struct histogram *histogram;
+};
+
+/* What setting touches comes first. A bit of 'present' is 0 where there is no value; a gauge's is 0
+ * then. */
 struct chunk {
+    uint64_t present[LARGEST_CHUNK / 64];
+    union value *values;
+    uint32_t n;
+    uint8_t type, number; /* of the family's metric */
+    struct identity *identities;
+    struct family *family;
     struct chunk *next;
-    size_t n;
     struct series series[];
+};
+
+/* A chunk as it was published. */
+struct snapshot_part {
+    uint64_t present[LARGEST_CHUNK / 64];
+    const union value *values;
+    const struct identity *identities;
 };
 
 struct family {
     struct store *store;
     const struct metric_desc *desc;
     const char *owner;
-    uint64_t salt; /* sets its series' hashes apart */
-    size_t n_used;
+    uint64_t salt;     /* sets its series' hashes apart */
     size_t next_chunk; /* series in the next chunk */
     struct chunk *first, *last;
     struct series *free;
@@ -67,17 +78,7 @@ struct labelset {
     size_t n;
     const char *text;
     size_t len;
-    /* While retired: references that removed series still hold. */
-    struct labelset *previous, *next;
-    uint64_t retired_at;
-    size_t retired_refs;
     char bytes[];
-};
-
-/* Both lists in order of time. */
-struct retired {
-    struct own_labels *own_first, *own_last;
-    struct labelset *set_first, *set_last;
 };
 
 struct snapshot {
@@ -87,8 +88,10 @@ struct snapshot {
     struct snapshot_origin origin;
     struct snapshot_family *families;
     size_t families_cap, n_families;
-    struct sample *samples;
-    size_t samples_cap;
+    struct snapshot_part *parts; /* by family */
+    size_t parts_cap;
+    union value *values; /* by part */
+    size_t values_cap;
     char *histograms; /* one after another */
     size_t histograms_cap;
     struct snapshot *next; /* in the pool's list of all, or of free ones */
@@ -111,22 +114,19 @@ struct store {
     struct family **families;
     size_t n_families, families_cap;
     struct hash_table index; /* of all series */
-    size_t histogram_bytes;  /* of all series */
+    size_t n_chunks, n_places;
+    size_t histogram_bytes; /* of all series */
     uint64_t published;
     uint64_t published_wall_ns;
-    struct snapshot_origin origin; /* without the tick */
-    struct retired retired;
+    struct snapshot_origin origin;               /* without the tick */
+    struct series *retired_first, *retired_last; /* in order of time */
     struct snapshot_pool pool;
 };
 
 int snapshot_pool_init(struct snapshot_pool *pool);
 void snapshot_pool_release(struct snapshot_pool *pool);
 
-/* 'now' is the number of publications so far. */
-void retired_add_own(struct retired *retired, struct own_labels *own, uint64_t now);
-/* Takes over one reference. */
-void retired_add_set(struct retired *retired, struct labelset *set, uint64_t now);
-/* Frees what was retired before publication 'oldest'. */
-void retired_free(struct retired *retired, uint64_t oldest);
+/* Frees what is left of series that were freed before publication 'oldest', and their places. */
+void series_recycle(struct store *store, uint64_t oldest);
 
 #endif

@@ -5,75 +5,92 @@
 
 #include "exporter/store/internal.h"
 
-enum { LARGEST_CHUNK = 256 };
+static struct chunk *chunk_of(const struct series *series)
+{
+    return (void *)((uintptr_t)(series - series->at) - offsetof(struct chunk, series));
+}
+
+static struct identity *identity_of(const struct series *series)
+{
+    return &chunk_of(series)->identities[series->at];
+}
+
+static union value *value_of(const struct series *series)
+{
+    return &chunk_of(series)->values[series->at];
+}
+
+/* Its place is free. */
+static void give(struct family *family, struct series *series)
+{
+    *identity_of(series) = (struct identity){.next = family->free};
+    family->free = series;
+}
 
 static int family_reserve(struct family *family)
 {
     if (family->free)
         return 0;
-    size_t n = family->next_chunk;
-    struct chunk *chunk = calloc(1, sizeof *chunk + n * sizeof *chunk->series);
+    size_t n = family->next_chunk, handles = (n + 7) / 8 * 8;
+    struct chunk *chunk = calloc(1, sizeof *chunk + handles +
+                                        n * (sizeof *chunk->values + sizeof *chunk->identities));
     if (!chunk)
         return -ENOMEM;
-    chunk->n = n;
+    chunk->values = (void *)(chunk->series + handles);
+    chunk->identities = (void *)(chunk->values + n);
+    chunk->n = (uint32_t)n;
+    chunk->type = (uint8_t)family->desc->type;
+    chunk->number = (uint8_t)family->desc->number;
+    chunk->family = family;
     for (size_t i = n; i-- > 0;) {
-        chunk->series[i].family = family;
-        chunk->series[i].next_free = family->free;
-        family->free = &chunk->series[i];
+        chunk->series[i].at = (uint8_t)i;
+        give(family, &chunk->series[i]);
     }
     if (family->last)
         family->last->next = chunk;
     else
         family->first = chunk;
     family->last = chunk;
+    family->store->n_chunks++;
+    family->store->n_places += n;
     family->next_chunk = n * 2 < LARGEST_CHUNK ? n * 2 : LARGEST_CHUNK;
     return 0;
 }
 
-static int own_labels_new(const struct label *labels, size_t n, struct own_labels **out)
+static int render_own(const struct label *labels, size_t n, struct identity *out)
 {
-    *out = NULL;
     if (n == 0)
         return 0;
     struct textbuf text = TEXTBUF_INIT;
     int err = labels_render(labels, n, &text);
-    if (!err) {
-        struct own_labels *own = malloc(sizeof *own + text.len + 1);
-        if (own) {
-            *own = (struct own_labels){.len = text.len};
-            memcpy(own->text, text.data, text.len + 1);
-            *out = own;
-        } else {
-            err = -ENOMEM;
-        }
-    }
+    out->own = err ? NULL : strndup(text.data, text.len);
+    out->own_len = (uint32_t)text.len;
     textbuf_release(&text);
-    return err;
+    return err || out->own ? err : -ENOMEM;
 }
 
-/* Both parts of a series' labels; either may be NULL. */
-static struct label_text labels_of(const struct labelset *common, const struct own_labels *own)
+static struct label_text labels_of(const struct identity *identity)
 {
-    return (struct label_text){{common ? common->text : "", own ? own->text : ""},
-                               {common ? common->len : 0, own ? own->len : 0}};
+    const struct labelset *common = identity->common;
+    return (struct label_text){{common ? common->text : "", identity->own ? identity->own : ""},
+                               {common ? common->len : 0, identity->own_len}};
 }
 
 /* 'common' belongs to the family's store. */
-static uint64_t hash_of(const struct family *family, const struct labelset *common,
-                        const struct own_labels *own)
+static uint64_t hash_of(const struct family *family, const struct identity *identity)
 {
-    uint64_t sum = labels_hash(own ? own->text : "", own ? own->len : 0, family->store->seed);
-    return labels_mix(family->salt, sum + (common ? common->hash : 0));
+    struct label_text labels = labels_of(identity);
+    uint64_t sum = labels_hash(labels.text[1], labels.len[1], family->store->seed);
+    return labels_mix(family->salt, sum + (identity->common ? identity->common->hash : 0));
 }
 
-static const struct series *find(const struct family *family, uint64_t hash,
-                                 const struct label_text *labels)
+static bool exists(const struct family *family, uint64_t hash, const struct label_text *labels)
 {
     const struct series *series;
     size_t at = 0;
     while ((series = hash_table_next(&family->store->index, hash, &at))) {
-        struct label_text other = labels_of(series->common, series->own);
-        if (series->family == family && labels_equal(labels, &other))
+        struct label_text other = labels_of(identity_of(series));
+        if (chunk_of(series)->family == family && labels_equal(labels, &other))
             break;
     }
     return series;
@@ -91,127 +108,146 @@ static int bind_set(struct store *store, struct labelset *set)
     return 0;
 }
 
-static int check(struct family *family, struct labelset *common, const struct own_labels *own,
-                 uint64_t *hash)
+static int check(struct family *family, const struct identity *identity, uint64_t *hash)
 {
-    struct store *store = family->store;
-    struct label_text labels = labels_of(common, own);
-    int err = bind_set(store, common);
+    struct label_text labels = labels_of(identity);
+    int err = bind_set(family->store, identity->common);
     if (err)
         return err;
     if (labels_clash(&labels))
         return -EINVAL;
-    *hash = hash_of(family, common, own);
-    return find(family, *hash, &labels) ? -EEXIST : 0;
+    *hash = hash_of(family, identity);
+    return exists(family, *hash, &labels) ? -EEXIST : 0;
 }
 
-/* To be called with +1 or -1 around everything that shows or hides a series. */
-static void count_shown(const struct series *series, int change)
+static bool is_present(const struct chunk *chunk, const struct series *series)
 {
-    if (series->present && series->common && series->family->desc->type != METRIC_NOTE)
-        series->common->shown += (size_t)change;
+    return chunk->present[series->at / 64] >> series->at % 64 & 1;
 }
 
 static void set_present(struct series *series, bool present)
 {
-    if (series->present == present)
+    struct chunk *chunk = chunk_of(series);
+    if (is_present(chunk, series) == present)
         return;
-    count_shown(series, -1);
-    series->present = present;
-    count_shown(series, +1);
+    chunk->present[series->at / 64] ^= UINT64_C(1) << series->at % 64;
+    struct labelset *common = identity_of(series)->common;
+    if (common && chunk->type != METRIC_NOTE)
+        common->shown = present ? common->shown + 1 : common->shown - 1;
 }
 
-static int value_init(const struct family *family, struct series *series)
+/* Takes over the identity's own labels; without value. On failure they are freed. */
+static int put(struct family *family, struct identity *identity, struct series **out)
 {
-    const struct metric_desc *desc = family->desc;
-    series->present = desc->type == METRIC_COUNTER || desc->type == METRIC_HISTOGRAM;
-    if (desc->type != METRIC_HISTOGRAM) {
-        if (desc->number == METRIC_DOUBLE)
-            series->number = 0;
-        return 0;
+    struct store *store = family->store;
+    uint64_t hash = 0;
+    int err = check(family, identity, &hash);
+    if (!err)
+        err = hash_table_reserve(&store->index, store->index.n + 1);
+    if (!err)
+        err = family_reserve(family);
+    if (err) {
+        free(identity->own);
+        return err;
     }
-    series->histogram = calloc(1, histogram_size(desc));
-    if (!series->histogram)
-        return -ENOMEM;
-    histogram_init(series->histogram, desc);
+    struct series *series = family->free;
+    family->free = identity_of(series)->next;
+    *identity_of(series) = *identity;
+    if (identity->common)
+        labelset_ref(identity->common);
+    hash_table_insert(&store->index, hash, series);
+    *out = series;
     return 0;
+}
+
+/* Without value from now on; its labels stay until nobody sees them. */
+static void retire(struct series *series)
+{
+    struct family *family = chunk_of(series)->family;
+    struct store *store = family->store;
+    struct identity *identity = identity_of(series);
+    hash_table_remove(&store->index, hash_of(family, identity), series);
+    set_present(series, false);
+    value_of(series)->u64 = 0;
+    identity->retired_at = store->published;
+    if (store->retired_last)
+        identity_of(store->retired_last)->next = series;
+    else
+        store->retired_first = series;
+    store->retired_last = series;
 }
 
 int series_new(struct family *family, struct labelset *common, const struct label *own,
                size_t n_own, struct series **out)
 {
-    struct store *store = family->store;
-    struct own_labels *own_labels = NULL;
-    uint64_t hash = 0;
-    int err = own_labels_new(own, n_own, &own_labels);
+    const struct metric_desc *desc = family->desc;
+    struct identity identity = {.common = common,
+                                .created_wall_ns = family->store->published_wall_ns};
+    struct histogram *histogram = NULL;
+    struct series *series;
+    int err = render_own(own, n_own, &identity);
     if (!err)
-        err = check(family, common, own_labels, &hash);
-    if (!err)
-        err = hash_table_reserve(&store->index, store->index.n + 1);
-    if (!err)
-        err = family_reserve(family);
-    struct series value = {0};
-    if (!err)
-        err = value_init(family, &value);
-    if (err) {
-        free(own_labels);
+        err = put(family, &identity, &series);
+    if (err)
         return err;
+    if (desc->type == METRIC_HISTOGRAM && !(histogram = calloc(1, histogram_size(desc)))) {
+        retire(series);
+        return -ENOMEM;
     }
-    struct series *series = family->free;
-    family->free = series->next_free;
-    *series = value;
-    series->family = family;
-    series->common = common;
-    series->own = own_labels;
-    series->own_len = own_labels ? (uint32_t)own_labels->len : 0;
-    series->created_wall_ns = store->published_wall_ns;
-    series->used = true;
-    if (common)
-        labelset_ref(common);
-    count_shown(series, +1);
-    family->n_used++;
-    if (family->desc->type == METRIC_HISTOGRAM)
-        store->histogram_bytes += histogram_size(family->desc);
-    hash_table_insert(&store->index, hash, series);
+    if (histogram) {
+        histogram_init(histogram, desc);
+        value_of(series)->histogram = histogram;
+        family->store->histogram_bytes += histogram_size(desc);
+    }
+    set_present(series, desc->type == METRIC_COUNTER || desc->type == METRIC_HISTOGRAM);
     *out = series;
     return 0;
+}
+
+void series_recycle(struct store *store, uint64_t oldest)
+{
+    struct series *series;
+    while ((series = store->retired_first) && identity_of(series)->retired_at < oldest) {
+        struct identity *identity = identity_of(series);
+        store->retired_first = identity->next;
+        if (!identity->next)
+            store->retired_last = NULL;
+        labelset_unref(identity->common);
+        free(identity->own);
+        give(chunk_of(series)->family, series);
+    }
 }
 
 void series_free(struct series *series)
 {
     if (!series)
         return;
-    struct family *family = series->family;
-    struct store *store = family->store;
-    hash_table_remove(&store->index, hash_of(series->family, series->common, series->own), series);
-    retired_add_own(&store->retired, series->own, store->published);
-    count_shown(series, -1);
-    retired_add_set(&store->retired, series->common, store->published);
-    if (family->desc->type == METRIC_HISTOGRAM) {
-        store->histogram_bytes -= histogram_size(family->desc);
-        free(series->histogram);
+    const struct chunk *chunk = chunk_of(series);
+    if (chunk->type == METRIC_HISTOGRAM) {
+        chunk->family->store->histogram_bytes -= histogram_size(chunk->family->desc);
+        free(value_of(series)->histogram);
     }
-    *series = (struct series){.family = family, .next_free = family->free};
-    family->free = series;
-    family->n_used--;
+    retire(series);
 }
 
-int series_relabel(struct series *series, struct labelset *common)
+int series_relabel(struct series **series, struct labelset *common)
 {
-    struct store *store = series->family->store;
-    uint64_t hash;
-    int err = check(series->family, common, series->own, &hash);
+    struct chunk *chunk = chunk_of(*series);
+    const struct identity *before = identity_of(*series);
+    struct identity identity = {.common = common,
+                                .own = before->own ? strdup(before->own) : NULL,
+                                .own_len = before->own_len,
+                                .created_wall_ns = before->created_wall_ns};
+    struct series *after;
+    if (before->own && !identity.own)
+        return -ENOMEM;
+    int err = put(chunk->family, &identity, &after);
     if (err)
         return err;
-    hash_table_remove(&store->index, hash_of(series->family, series->common, series->own), series);
-    count_shown(series, -1);
-    retired_add_set(&store->retired, series->common, store->published);
-    if (common)
-        labelset_ref(common);
-    series->common = common;
-    count_shown(series, +1);
-    /* One was just taken out, so there is room. */
-    hash_table_insert(&store->index, hash, series);
+    *value_of(after) = *value_of(*series);
+    set_present(after, is_present(chunk, *series));
+    retire(*series);
+    *series = after;
     return 0;
 }
 
@@ -220,63 +256,57 @@ static uint64_t to_u64(double value)
     return value <= 0 ? 0 : value >= 0x1p64 ? UINT64_MAX : (uint64_t)value;
 }
 
-static bool is_double(const struct series *series)
-{
-    return series->family->desc->number == METRIC_DOUBLE;
-}
-
 void series_set_u64(struct series *series, uint64_t value)
 {
-    if (series->family->desc->type == METRIC_HISTOGRAM)
+    const struct chunk *chunk = chunk_of(series);
+    if (chunk->type == METRIC_HISTOGRAM)
         return;
-    if (is_double(series))
-        series->number = (double)value;
+    if (chunk->number == METRIC_DOUBLE)
+        value_of(series)->number = (double)value;
     else
-        series->u64 = value;
+        value_of(series)->u64 = value;
     set_present(series, true);
 }
 
 void series_set(struct series *series, double value)
 {
-    enum metric_type type = series->family->desc->type;
-    if (type == METRIC_HISTOGRAM)
+    const struct chunk *chunk = chunk_of(series);
+    if (chunk->type == METRIC_HISTOGRAM)
         return;
     if (!isfinite(value)) {
-        if (type != METRIC_COUNTER)
+        if (chunk->type != METRIC_COUNTER)
             series_clear(series);
         return;
     }
-    if (is_double(series))
-        series->number = value;
+    if (chunk->number == METRIC_DOUBLE)
+        value_of(series)->number = value;
     else
-        series->u64 = to_u64(value);
+        value_of(series)->u64 = to_u64(value);
     set_present(series, true);
 }
 
 void series_add_u64(struct series *series, uint64_t value)
 {
-    if (is_double(series))
-        series_set(series, series->number + (double)value);
+    if (chunk_of(series)->number == METRIC_DOUBLE)
+        series_set(series, value_of(series)->number + (double)value);
     else
-        series_set_u64(series, series->u64 + value);
+        series_set_u64(series, value_of(series)->u64 + value);
 }
 
 void series_add(struct series *series, double value)
 {
-    if (series->family->desc->type != METRIC_HISTOGRAM)
+    if (chunk_of(series)->type != METRIC_HISTOGRAM)
         series_set(series, series_double(series) + value);
 }
 
 void series_clear(struct series *series)
 {
-    enum metric_type type = series->family->desc->type;
+    const struct chunk *chunk = chunk_of(series);
+    if (!is_present(chunk, series))
+        return;
     set_present(series, false);
-    if (type == METRIC_COUNTER || type == METRIC_HISTOGRAM)
-        return; /* they continue where they were */
-    if (is_double(series))
-        series->number = 0;
-    else
-        series->u64 = 0;
+    if (chunk->type != METRIC_COUNTER && chunk->type != METRIC_HISTOGRAM)
+        value_of(series)->u64 = 0; /* the others continue where they were; 0.0 is this, too */
 }
 
 void series_show(struct series *series, bool present, double value)
@@ -297,26 +327,31 @@ void series_show_u64(struct series *series, bool present, uint64_t value)
 
 void series_observe(struct series *series, double value)
 {
-    const struct metric_desc *desc = series->family->desc;
-    if (desc->type == METRIC_HISTOGRAM && histogram_observe(series->histogram, desc, value))
+    const struct metric_desc *desc = chunk_of(series)->family->desc;
+    if (desc->type == METRIC_HISTOGRAM &&
+        histogram_observe(value_of(series)->histogram, desc, value))
         set_present(series, true);
 }
 
 bool series_present(const struct series *series)
 {
-    return series->present;
+    return is_present(chunk_of(series), series);
 }
 
 uint64_t series_u64(const struct series *series)
 {
-    if (series->family->desc->type == METRIC_HISTOGRAM)
-        return series->histogram->count;
-    return is_double(series) ? to_u64(series->number) : series->u64;
+    const struct chunk *chunk = chunk_of(series);
+    const union value *value = value_of(series);
+    if (chunk->type == METRIC_HISTOGRAM)
+        return value->histogram->count;
+    return chunk->number == METRIC_DOUBLE ? to_u64(value->number) : value->u64;
 }
 
 double series_double(const struct series *series)
 {
-    if (series->family->desc->type == METRIC_HISTOGRAM)
-        return series->histogram->sum;
-    return is_double(series) ? series->number : (double)series->u64;
+    const struct chunk *chunk = chunk_of(series);
+    const union value *value = value_of(series);
+    if (chunk->type == METRIC_HISTOGRAM)
+        return value->histogram->sum;
+    return chunk->number == METRIC_DOUBLE ? value->number : (double)value->u64;
 }

@@ -14,7 +14,8 @@ static void snapshot_free(struct snapshot *snapshot)
     if (!snapshot)
         return;
     free(snapshot->families);
-    free(snapshot->samples);
+    free(snapshot->parts);
+    free(snapshot->values);
     free(snapshot->histograms);
     free(snapshot);
 }
@@ -98,60 +99,74 @@ static int snapshot_reserve(struct snapshot *snapshot, const struct store *store
     int err = resize((void **)&snapshot->families, &snapshot->families_cap, store->n_families,
                      sizeof *snapshot->families);
     if (!err)
-        err = resize((void **)&snapshot->samples, &snapshot->samples_cap, store->index.n,
-                     sizeof *snapshot->samples);
+        err = resize((void **)&snapshot->parts, &snapshot->parts_cap, store->n_chunks,
+                     sizeof *snapshot->parts);
+    if (!err)
+        err = resize((void **)&snapshot->values, &snapshot->values_cap, store->n_places,
+                     sizeof *snapshot->values);
     if (!err)
         err = resize((void **)&snapshot->histograms, &snapshot->histograms_cap,
                      store->histogram_bytes, 1);
     return err;
 }
 
-static void copy_histogram(struct sample *sample, const struct series *series, char **histograms)
+bool snapshot_next(const struct snapshot_family *family, size_t *at, struct sample *out)
 {
-    size_t size = histogram_size(series->family->desc);
-    sample->histogram = memcpy(*histograms, series->histogram, size);
-    *histograms += size;
+    for (size_t i = *at; i < family->n_parts * LARGEST_CHUNK; i = (i | 63) + 1) {
+        const struct snapshot_part *part = &family->parts[i / LARGEST_CHUNK];
+        uint64_t left = part->present[i % LARGEST_CHUNK / 64] >> i % 64;
+        if (!left)
+            continue;
+        i += (size_t)__builtin_ctzll(left);
+        const struct identity *identity = &part->identities[i % LARGEST_CHUNK];
+        *out = (struct sample){.common = identity->common,
+                               .own = identity->own ? identity->own : "",
+                               .own_len = identity->own_len,
+                               .created_wall_ns = identity->created_wall_ns,
+                               .u64 = part->values[i % LARGEST_CHUNK].u64}; /* whichever it is */
+        *at = i + 1;
+        return true;
+    }
+    return false;
 }
 
-static size_t copy_family(struct sample *out, const struct family *family, uint64_t wall_ns,
-                          char **histograms)
+static void copy_histograms(const struct chunk *chunk, union value *values, char **histograms)
 {
-    size_t n = 0;
-    bool histogram = family->desc->type == METRIC_HISTOGRAM;
-    for (struct chunk *chunk = family->first; chunk; chunk = chunk->next) {
-        for (size_t i = 0; i < chunk->n; i++) {
-            struct series *series = &chunk->series[i];
-            if (!series->used)
-                continue;
-            if (!series->created_wall_ns)
-                series->created_wall_ns = wall_ns;
-            if (!series->present)
-                continue;
-            struct sample *sample = &out[n++];
-            sample->common = series->common;
-            sample->own = series->own ? series->own->text : "";
-            sample->own_len = series->own_len;
-            sample->created_wall_ns = series->created_wall_ns;
-            if (histogram)
-                copy_histogram(sample, series, histograms);
-            else
-                sample->u64 = series->u64; /* either kind of number */
-        }
+    size_t size = histogram_size(chunk->family->desc);
+    for (size_t i = 0; i < chunk->n; i++) {
+        if (!(chunk->present[i / 64] >> i % 64 & 1))
+            continue;
+        values[i].histogram = memcpy(*histograms, chunk->values[i].histogram, size);
+        *histograms += size;
     }
-    return n;
 }
 
 static void snapshot_fill(struct snapshot *snapshot, const struct store *store,
                           const struct tick *tick)
 {
-    struct sample *samples = snapshot->samples;
+    struct snapshot_part *part = snapshot->parts;
+    union value *values = snapshot->values;
     char *histograms = snapshot->histograms;
     for (size_t i = 0; i < store->n_families; i++) {
         const struct family *family = store->families[i];
-        size_t n = copy_family(samples, family, tick->wall_ns, &histograms);
-        snapshot->families[i] = (struct snapshot_family){
-            .desc = family->desc, .owner = family->owner, .samples = samples, .n = n};
-        samples += n;
+        struct snapshot_family *out = &snapshot->families[i];
+        *out =
+            (struct snapshot_family){.desc = family->desc, .owner = family->owner, .parts = part};
+        for (const struct chunk *chunk = family->first; chunk; chunk = chunk->next, part++) {
+            for (size_t at = 0; at < chunk->n && store->published == 0; at++)
+                chunk->identities[at].created_wall_ns = tick->wall_ns;
+            part->values = values;
+            part->identities = chunk->identities;
+            memcpy(part->present, chunk->present, sizeof part->present);
+            for (size_t word = 0; word < LARGEST_CHUNK / 64; word++)
+                out->n += (size_t)__builtin_popcountll(chunk->present[word]);
+            if (chunk->type == METRIC_HISTOGRAM)
+                copy_histograms(chunk, values, &histograms);
+            else
+                memcpy(values, chunk->values, chunk->n * sizeof *values);
+            values += chunk->n;
+        }
+        out->n_parts = (size_t)(part - out->parts);
     }
     snapshot->n_families = store->n_families;
 }
@@ -214,7 +229,7 @@ int store_publish(struct store *store, const struct tick *tick)
     snapshot->origin.tick = *tick;
     store->published_wall_ns = tick->wall_ns;
     uint64_t oldest = make_current(&store->pool, snapshot);
-    retired_free(&store->retired, oldest);
+    series_recycle(store, oldest);
     return 0;
 }
 

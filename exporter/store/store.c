@@ -30,9 +30,12 @@ static void family_free(struct family *family)
 {
     for (struct chunk *chunk = family->first, *next; chunk; chunk = next) {
         next = chunk->next;
-        for (size_t i = 0; i < chunk->n; i++)
-            if (chunk->series[i].used)
-                series_free(&chunk->series[i]);
+        for (size_t i = 0; i < chunk->n; i++) {
+            labelset_unref(chunk->identities[i].common);
+            free(chunk->identities[i].own);
+            if (chunk->type == METRIC_HISTOGRAM)
+                free(chunk->values[i].histogram);
+        }
         free(chunk);
     }
     free(family);
@@ -46,7 +49,6 @@ void store_free(struct store *store)
         family_free(store->families[i]);
     free(store->families);
     snapshot_pool_release(&store->pool);
-    retired_free(&store->retired, UINT64_MAX);
     hash_table_release(&store->index);
     free(store);
 }

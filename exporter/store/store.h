@@ -75,8 +75,9 @@ bool series_present(const struct series *series);
 uint64_t series_u64(const struct series *series);
 double series_double(const struct series *series);
 
-/* The same series with its values under other common labels. -EEXIST, -ENOMEM: unchanged. */
-int series_relabel(struct series *series, struct labelset *common);
+/* Its values under other common labels, as a new series, in its place. -EEXIST, -ENOMEM: unchanged.
+ */
+int series_relabel(struct series **series, struct labelset *common);
 
 /* Where what is published from now on comes from; the text is static. Until then "" and false. */
 void store_set_origin(struct store *store, const char *source, bool replay_ended);
@@ -114,9 +115,13 @@ struct sample {
 struct snapshot_family {
     const struct metric_desc *desc;
     const char *owner;
-    const struct sample *samples; /* present ones only */
-    size_t n;
+    size_t n; /* samples, of what is present */
+    const struct snapshot_part *parts;
+    size_t n_parts;
 };
+
+/* The sample at *at, 0 at first, or behind; *at is behind it then. False: there is none. */
+bool snapshot_next(const struct snapshot_family *family, size_t *at, struct sample *out);
 
 uint64_t snapshot_number(const struct snapshot *snapshot); /* 1 for the first publication */
 const struct snapshot_family *snapshot_families(const struct snapshot *snapshot, size_t *n);

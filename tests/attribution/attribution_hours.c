@@ -392,8 +392,9 @@ static void print_family(const struct snapshot_family *family, unsigned second)
 {
     const struct metric_desc *desc = family->desc;
     const char *suffix = desc->type == METRIC_COUNTER ? "_total" : "";
-    for (size_t i = 0; i < family->n; i++) {
-        const struct sample *sample = &family->samples[i];
+    struct sample s;
+    const struct sample *sample = &s;
+    for (size_t at = 0; snapshot_next(family, &at, &s);) {
         size_t len = 0;
         const char *common = sample->common ? labelset_text(sample->common, &len) : "";
         double value = desc->number == METRIC_U64 ? (double)sample->u64 : sample->number;

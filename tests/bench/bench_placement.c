@@ -159,12 +159,12 @@ static size_t predictions(struct store *store, const struct tick *tick)
     must(store_publish(store, tick) == 0, "publish");
     struct snapshot *snapshot = store_acquire(store);
     const struct snapshot_family *families = snapshot_families(snapshot, &n_families);
+    struct sample sample;
     for (size_t f = 0; f < n_families; f++)
         if (strcmp(families[f].desc->name, "interference_container_placement_predicted_seconds") ==
             0)
-            for (size_t i = 0; i < families[f].n; i++)
-                found += families[f].samples[i].number > 0 &&
-                         strstr(families[f].samples[i].own, "cxl") != NULL;
+            for (size_t at = 0; snapshot_next(&families[f], &at, &sample);)
+                found += sample.number > 0 && strstr(sample.own, "cxl") != NULL;
     snapshot_release(snapshot);
     return found;
 }

@@ -30,11 +30,12 @@ static char *page_of(struct imc_rig *imc)
 {
     struct snapshot *snapshot = store_acquire(imc->rig.store);
     struct textbuf text = TEXTBUF_INIT;
+    struct sample sample;
     size_t n;
     const struct snapshot_family *families = snapshot_families(snapshot, &n);
     for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < families[i].n; k++)
-            add_sample(&text, families[i].desc, &families[i].samples[k]);
+        for (size_t at = 0; snapshot_next(&families[i], &at, &sample);)
+            add_sample(&text, families[i].desc, &sample);
     assert_int_equal(textbuf_finish(&text), 0);
     char *page = strdup(text.len ? text.data : "");
     assert_non_null(page);

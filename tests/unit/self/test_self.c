@@ -87,12 +87,12 @@ static double value(struct fixture *f, const char *name, const char *labels)
     assert_non_null(snapshot);
     const struct snapshot_family *family = find_family(snapshot, full);
     double found = absent;
-    for (size_t i = 0; family && i < family->n; i++) {
-        const struct sample *s = &family->samples[i];
+    struct sample s;
+    for (size_t at = 0; family && snapshot_next(family, &at, &s);) {
         assert_null(family->owner);
-        assert_null(s->common);
-        if (s->own_len == strlen(labels) && memcmp(s->own, labels, s->own_len) == 0)
-            found = family->desc->number == METRIC_DOUBLE ? s->number : (double)s->u64;
+        assert_null(s.common);
+        if (s.own_len == strlen(labels) && memcmp(s.own, labels, s.own_len) == 0)
+            found = family->desc->number == METRIC_DOUBLE ? s.number : (double)s.u64;
     }
     snapshot_release(snapshot);
     return found;

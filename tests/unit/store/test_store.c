@@ -86,10 +86,10 @@ TEST(test_values)
 
     struct snapshot *snapshot = publish(store, 1);
     assert_int_equal(snapshot_number(snapshot), 1);
-    assert_true(family_at(snapshot, 0)->samples[0].u64 == UINT64_C(9007199254740995));
-    assert_true(family_at(snapshot, 1)->samples[0].number == 0.75);
-    assert_true(family_at(snapshot, 2)->samples[0].number == 8e-8);
-    assert_string_equal(family_at(snapshot, 3)->samples[0].own, "version=\"1\"");
+    assert_true(sample_at(snapshot, 0, 0).u64 == UINT64_C(9007199254740995));
+    assert_true(sample_at(snapshot, 1, 0).number == 0.75);
+    assert_true(sample_at(snapshot, 2, 0).number == 8e-8);
+    assert_string_equal(sample_at(snapshot, 3, 0).own, "version=\"1\"");
     snapshot_release(snapshot);
 
     series_set(gauge, NAN); /* cannot be computed: absent */
@@ -139,13 +139,13 @@ TEST(test_histogram)
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         series_observe(series, values[i]);
     struct snapshot *snapshot = publish(store, 1);
-    const struct sample *sample = &family_at(snapshot, 0)->samples[0];
+    const struct sample sample = sample_at(snapshot, 0, 0);
     static const uint64_t expected[] = {2, 2, 1, 2}; /* an edge belongs to its own bucket */
-    assert_memory_equal(sample->histogram->buckets, expected, sizeof expected);
-    assert_int_equal(sample->histogram->count, 7);
-    assert_true(sample->histogram->sum == 0.5 + 1 + 1.5 + 2 + 5 + 5.5 + 1e9);
+    assert_memory_equal(sample.histogram->buckets, expected, sizeof expected);
+    assert_int_equal(sample.histogram->count, 7);
+    assert_true(sample.histogram->sum == 0.5 + 1 + 1.5 + 2 + 5 + 5.5 + 1e9);
     series_observe(series, 1);
-    assert_int_equal(sample->histogram->buckets[0], 2); /* published is published */
+    assert_int_equal(sample.histogram->buckets[0], 2); /* published is published */
     snapshot_release(snapshot);
     store_free(store);
 }
@@ -206,8 +206,8 @@ TEST(test_how_many_are_shown)
     series_observe(histogram, 1);
     series_add_u64(counter, 1);
     assert_int_equal(labelset_shown(set), 2);
-    assert_int_equal(series_relabel(gauge, other), 0);
-    assert_int_equal(series_relabel(counter, other), 0);
+    assert_int_equal(series_relabel(&gauge, other), 0);
+    assert_int_equal(series_relabel(&counter, other), 0);
     assert_int_equal(labelset_shown(set), 1);
     assert_int_equal(labelset_shown(other), 1);
     series_free(gauge);
@@ -227,9 +227,16 @@ TEST(test_relabel)
     struct series *series = add_series(family, old, NULL, NULL);
     add_series(family, taken, NULL, NULL);
     series_set_u64(series, 7);
-    assert_int_equal(series_relabel(series, taken), -EEXIST);
+    assert_int_equal(series_relabel(&series, taken), -EEXIST);
     assert_int_equal(labelset_shown(old), 1);
-    assert_int_equal(series_relabel(series, new), 0);
+    struct snapshot *before = publish(store, 1);
+    assert_int_equal(series_relabel(&series, new), 0);
+    struct snapshot *after = publish(store, 2); /* published is published */
+    assert_ptr_equal(sample_at(before, 0, 0).common, old);
+    assert_ptr_equal(sample_at(after, 0, 1).common, new);
+    assert_int_equal(sample_at(after, 0, 1).created_wall_ns, 1000);
+    snapshot_release(before);
+    snapshot_release(after);
     assert_int_equal(series_u64(series), 7);
     assert_int_equal(labelset_shown(old), 0);
     assert_int_equal(labelset_shown(new), 1);
@@ -336,15 +343,15 @@ TEST(test_held_snapshot)
         series_set_u64(series, i);
         struct snapshot *snapshot = publish(store, i);
         assert_int_equal(family_at(snapshot, 0)->n, 1);
-        assert_int_equal(family_at(snapshot, 0)->samples[0].u64, i);
+        assert_int_equal(sample_at(snapshot, 0, 0).u64, i);
         snapshot_release(snapshot);
         series_free(series);
     }
-    const struct sample *sample = &family_at(old, 0)->samples[0];
+    const struct sample sample = sample_at(old, 0, 0);
     size_t n;
-    assert_int_equal(sample->u64, 7);
-    assert_string_equal(labelset_text(sample->common, &n), "namespace=\"\",container=\"first\"");
-    assert_string_equal(sample->own, "model=\"asm\"");
+    assert_int_equal(sample.u64, 7);
+    assert_string_equal(labelset_text(sample.common, &n), "namespace=\"\",container=\"first\"");
+    assert_string_equal(sample.own, "model=\"asm\"");
     snapshot_release(old);
     assert_int_equal(snapshot_number(old = publish(store, 20)), 20);
     assert_int_equal(family_at(old, 0)->n, 0);
@@ -371,8 +378,8 @@ TEST(test_created)
     snapshot_release(publish(store, 6));
     add_series(family, NULL, "n", "late");
     struct snapshot *snapshot = publish(store, 7);
-    assert_int_equal(family_at(snapshot, 0)->samples[0].created_wall_ns, 5000);
-    assert_int_equal(family_at(snapshot, 0)->samples[1].created_wall_ns, 6000);
+    assert_int_equal(sample_at(snapshot, 0, 0).created_wall_ns, 5000);
+    assert_int_equal(sample_at(snapshot, 0, 1).created_wall_ns, 6000);
     snapshot_release(snapshot);
     store_free(store);
 }

@@ -128,13 +128,13 @@ static void *reader(void *context)
         last = number;
         for (size_t f = 0; f < 3; f++) {
             const struct snapshot_family *family = family_at(snapshot, f);
-            for (size_t i = 0; i < family->n; i++) {
+            struct sample sample;
+            for (size_t at = 0; snapshot_next(family, &at, &sample);) {
                 size_t n;
-                const struct sample *sample = &family->samples[i];
-                if (f == 0 ? sample->u64 != number : sample->number != (double)number)
+                if (f == 0 ? sample.u64 != number : sample.number != (double)number)
                     return failed("torn");
-                if (strncmp(labelset_text(sample->common, &n), "namespace=\"\",", 13) != 0 ||
-                    strlen(sample->own) != sample->own_len)
+                if (strncmp(labelset_text(sample.common, &n), "namespace=\"\",", 13) != 0 ||
+                    strlen(sample.own) != sample.own_len)
                     return failed("labels gone");
                 seen++;
             }

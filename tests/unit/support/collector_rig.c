@@ -233,9 +233,10 @@ double rig_value_of(struct rig *rig, const char *family, const char *label, cons
     for (size_t i = 0; i < n; i++) {
         if (strcmp(families[i].desc->name, family) != 0)
             continue;
-        for (size_t k = 0; k < families[i].n; k++)
-            if (carries(&families[i].samples[k], label) && carries(&families[i].samples[k], more))
-                value = number_of(families[i].desc, &families[i].samples[k]);
+        struct sample sample;
+        for (size_t at = 0; snapshot_next(&families[i], &at, &sample);)
+            if (carries(&sample, label) && carries(&sample, more))
+                value = number_of(families[i].desc, &sample);
     }
     snapshot_release(snapshot);
     return value;
@@ -251,9 +252,11 @@ size_t rig_series(struct rig *rig, const char *label)
     struct snapshot *snapshot = store_acquire(rig->store);
     size_t n, count = 0;
     const struct snapshot_family *families = snapshot_families(snapshot, &n);
+    struct sample sample;
     for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; families[i].desc->type != METRIC_NOTE && k < families[i].n; k++)
-            count += carries(&families[i].samples[k], label);
+        for (size_t at = 0;
+             families[i].desc->type != METRIC_NOTE && snapshot_next(&families[i], &at, &sample);)
+            count += carries(&sample, label);
     snapshot_release(snapshot);
     return count;
 }

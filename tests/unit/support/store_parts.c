@@ -59,3 +59,13 @@ const struct snapshot_family *family_at(const struct snapshot *snapshot, size_t 
     assert_true(i < n);
     return &families[i];
 }
+
+struct sample sample_at(const struct snapshot *snapshot, size_t i, size_t k)
+{
+    struct sample sample;
+    size_t at = 0;
+    do
+        assert_true(snapshot_next(family_at(snapshot, i), &at, &sample));
+    while (k-- > 0);
+    return sample;
+}

@@ -20,5 +20,7 @@ struct labelset *new_set(const char *container);
 /* Publishes as this tick, at that many microseconds, and acquires. */
 struct snapshot *publish(struct store *store, uint64_t number);
 const struct snapshot_family *family_at(const struct snapshot *snapshot, size_t i);
+/* The kth of the family's. */
+struct sample sample_at(const struct snapshot *snapshot, size_t i, size_t k);
 
 #endif
