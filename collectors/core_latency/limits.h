@@ -14,7 +14,6 @@
 enum limit { LIMIT_BASELINE, LIMIT_THRESHOLD, LIMITS };
 
 struct limits {
-    struct normal normal;
     double caches_seconds; /* the caches' part of its latency, when it last had one; 0: never */
     bool given;            /* a threshold, by the user's file */
     double given_seconds;
@@ -37,6 +36,8 @@ struct limits {
     /* What the series were made for: these values are labels. */
     enum basis shown[LIMITS];
     enum lack shown_lack;
+
+    struct normal normal; /* last, as what it remembers of hours is large and seldom looked at */
 };
 
 void limits_init(struct limits *limits);

@@ -24,9 +24,9 @@ enum { CALM_BUCKETS = 64, CALM_MIN_WINDOWS = 10 };
 
 /* Zeroed: no history. */
 struct calm {
-    uint16_t count[SLICES][CALM_BUCKETS]; /* windows */
     struct slices slices;
-    uint32_t measure; /* enum traffic_measure */
+    uint32_t measure;                     /* enum traffic_measure */
+    uint16_t count[SLICES][CALM_BUCKETS]; /* windows */
 };
 
 /* What the rates from here on are measured by; another measure begins an empty history. */

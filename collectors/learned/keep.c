@@ -5,9 +5,9 @@ _Static_assert(sizeof(struct calm) == 912, "calm has other members than are kept
 _Static_assert(sizeof(struct hour_percentile) == 4912, "hour_percentile has other members");
 _Static_assert(sizeof(struct day_percentile) == 4224, "day_percentile has other members");
 _Static_assert(sizeof(struct rate_peak) == 3512, "rate_peak has other members than are kept");
-_Static_assert(sizeof(struct traffic_fit) == 1968, "traffic_fit has other members than are kept");
+_Static_assert(sizeof(struct traffic_fit) == 1960, "traffic_fit has other members than are kept");
 _Static_assert(sizeof(struct normal) == 4328, "normal has other members than are kept");
-_Static_assert(sizeof(struct unloaded) == 6320, "unloaded has other members than are kept");
+_Static_assert(sizeof(struct unloaded) == 6312, "unloaded has other members than are kept");
 
 /* Reads per second, or their sums over a minute of windows; a container's in all. */
 static const double max_rate = 1e15;
@@ -82,9 +82,10 @@ static void usual_keep(struct usual *usual, struct state_fields *fields)
     state_double(fields, &usual->seconds, 0, KEEP_LATENCY_MAX_SECONDS);
     state_u64(fields, &usual->newest, newest(fields, USUAL_SLICE_SECONDS));
     for (int i = 0; i < USUAL_SLICES; i++) {
-        state_float(fields, &usual->length_seconds[i], 0, max_slice_seconds);
-        state_float(fields, &usual->latency_seconds[i], 0, (float)KEEP_LATENCY_MAX_SECONDS);
+        state_float(fields, &usual->at[i].length_seconds, 0, max_slice_seconds);
+        state_float(fields, &usual->at[i].latency_seconds, 0, (float)KEEP_LATENCY_MAX_SECONDS);
     }
+    usual_add_up(usual);
 }
 
 void normal_keep(struct normal *normal, struct state_fields *fields)

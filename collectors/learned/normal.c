@@ -29,12 +29,16 @@ bool window_is_busy(uint64_t reads, double cpu_seconds, double length_seconds)
 
 /* ---- what is usual ---- */
 
+void usual_add_up(struct usual *usual)
+{
+    usual->earlier = -(double)usual->at[usual->newest % USUAL_SLICES].length_seconds;
+    for (int i = 0; i < USUAL_SLICES; i++)
+        usual->earlier += (double)usual->at[i].length_seconds;
+}
+
 static double usual_time(const struct usual *usual)
 {
-    double seconds = 0;
-    for (int i = 0; i < USUAL_SLICES; i++)
-        seconds += (double)usual->length_seconds[i];
-    return seconds;
+    return usual->earlier + (double)usual->at[usual->newest % USUAL_SLICES].length_seconds;
 }
 
 /* The next higher latency, and for how long it was that. */
@@ -42,10 +46,10 @@ static float next_above(const struct usual *usual, float latency, double *second
 {
     float next = INFINITY;
     for (int i = 0; i < USUAL_SLICES; i++) {
-        float at = usual->latency_seconds[i];
-        if (!(usual->length_seconds[i] > 0) || at <= latency || at > next)
+        float at = usual->at[i].latency_seconds;
+        if (!(usual->at[i].length_seconds > 0) || at <= latency || at > next)
             continue;
-        *seconds = (at < next ? 0 : *seconds) + (double)usual->length_seconds[i];
+        *seconds = (at < next ? 0 : *seconds) + (double)usual->at[i].length_seconds;
         next = at;
     }
     return next;
@@ -70,8 +74,9 @@ static void begin_slice(struct usual *usual, uint64_t slice)
     refresh_usual(usual);
     uint64_t gap = usual->newest > 0 ? slice - usual->newest : 0;
     for (uint64_t i = 1; i <= gap && i <= USUAL_SLICES; i++)
-        usual->length_seconds[(usual->newest + i) % USUAL_SLICES] = 0;
+        usual->at[(usual->newest + i) % USUAL_SLICES].length_seconds = 0;
     usual->newest = slice;
+    usual_add_up(usual);
 }
 
 void usual_learn(struct usual *usual, uint64_t mono_ns, double length_seconds,
@@ -82,12 +87,11 @@ void usual_learn(struct usual *usual, uint64_t mono_ns, double length_seconds,
         return;
     if (slice > usual->newest)
         begin_slice(usual, slice);
-    float *length = &usual->length_seconds[usual->newest % USUAL_SLICES];
-    float *mean = &usual->latency_seconds[usual->newest % USUAL_SLICES];
-    double in_all = (double)*length + length_seconds;
-    double before = *length > 0 ? (double)*mean : latency_seconds;
-    *mean = (float)(before + (latency_seconds - before) * length_seconds / in_all);
-    *length = (float)in_all;
+    struct usual_slice *now = &usual->at[usual->newest % USUAL_SLICES];
+    double in_all = (double)now->length_seconds + length_seconds;
+    double before = now->length_seconds > 0 ? (double)now->latency_seconds : latency_seconds;
+    now->latency_seconds = (float)(before + (latency_seconds - before) * length_seconds / in_all);
+    now->length_seconds = (float)in_all;
     if (!(usual->seconds > 0))
         refresh_usual(usual);
 }

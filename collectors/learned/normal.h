@@ -47,16 +47,22 @@ enum { USUAL_SLICE_SECONDS = 300, USUAL_SLICES = 24 * 3600 / USUAL_SLICE_SECONDS
 
 /* Zeroed: nothing learned. */
 struct usual {
-    double seconds;                      /* as of the last whole slice; 0: not known */
-    uint64_t newest;                     /* number of the newest slice, from 1; 0: none */
-    float length_seconds[USUAL_SLICES];  /* of the windows in [slice % USUAL_SLICES] */
-    float latency_seconds[USUAL_SLICES]; /* their mean */
+    double seconds;  /* as of the last whole slice; 0: not known */
+    uint64_t newest; /* number of the newest slice, from 1; 0: none */
+    double earlier;  /* the length of all others */
+    struct usual_slice {
+        float length_seconds;  /* of its windows */
+        float latency_seconds; /* their mean */
+    } at[USUAL_SLICES];        /* at[slice % USUAL_SLICES] */
 };
 
 /* A busy window whose latency is known, in seconds beyond the caches; any other is ignored. Time
  * that runs backwards counts as now. */
 void usual_learn(struct usual *usual, uint64_t mono_ns, double length_seconds,
                  double latency_seconds);
+
+/* After 'newest' and the slices were set by hand. */
+void usual_add_up(struct usual *usual);
 
 /*
  * Whether a calm window of this latency tells what it is like alone. Calm neighbours make nobody
@@ -66,13 +72,13 @@ bool usual_allows_calm(const struct usual *usual, double latency_seconds);
 
 /* Zeroed: nothing learned. */
 struct normal {
-    unsigned calm_windows; /* saturating at an hour of them */
-    double calm_seconds;   /* their mean */
-    struct traffic_fit fit;
+    unsigned calm_windows;       /* saturating at an hour of them */
+    double calm_seconds;         /* their mean */
     double extrapolated_seconds; /* 0: not taken, or not known */
     /* Minutes that spoke for the other of taken and not taken; in which it waited; and windows of
      * this one, of which it waited in so many. */
     uint32_t other_minutes, waited_minutes, windows, waited;
+    struct traffic_fit fit;
     struct usual usual;
 };
 

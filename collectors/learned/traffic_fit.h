@@ -47,11 +47,11 @@ struct traffic_minute {
 
 /* Zeroed: empty. */
 struct traffic_fit {
-    struct traffic_minute at[TRAFFIC_FIT_MINUTES]; /* at[minute % TRAFFIC_FIT_MINUTES] */
     uint64_t minute;                               /* the one being summed */
     unsigned windows;                              /* of it */
-    double value, corunner_rate, own_rate;         /* sums over these windows */
     uint32_t measure;                              /* enum traffic_measure */
+    double value, corunner_rate, own_rate;         /* sums over these windows */
+    struct traffic_minute at[TRAFFIC_FIT_MINUTES]; /* at[minute % TRAFFIC_FIT_MINUTES] */
 };
 
 /* What the co-runners' rates from here on are measured by. Another measure begins an empty fit:

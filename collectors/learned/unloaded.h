@@ -28,13 +28,13 @@ struct unloaded {
     uint32_t calm_windows; /* learned from, saturating at UINT32_MAX */
     bool ever_calm;
     double accesses, misses, wait_seconds;
-    struct usual usual;
-
-    struct traffic_fit latency_fit, ratio_fit;
     /* As of the last whole minute. */
     double extrapolated_seconds; /* 0: not known */
     bool ratio_extrapolates;     /* so is the next */
     double extrapolated_ratio;
+
+    struct traffic_fit latency_fit, ratio_fit;
+    struct usual usual;
 };
 
 struct unloaded_window {
