@@ -7,41 +7,21 @@
 #include "collectors/parts/fill_counts.h"
 #include "collectors/parts/window_read.h"
 
-/* Those that no group but one has; the others are the core group's, where the group has them. */
-static const struct {
-    enum group group;
-    enum container_metric count;
-    enum role role;
-} own_roles[] = {
-    {GROUP_FILLS, C_READS, ROLE_L1D_FILLS_MEMORY},
-    {GROUP_FILLS, C_IN_FLIGHT, ROLE_L1D_MISS_OCCUPANCY},
-    {GROUP_FILLS, C_L2_FILLS, ROLE_L1D_FILLS_L2},
-    {GROUP_IN_FLIGHT, C_LOADS_IN_FLIGHT, ROLE_LOADS_IN_FLIGHT},
-    {GROUP_MISSES, C_STALLS, ROLE_MEMORY_STALLS},
+/* One more than the count of a role in whichever of the groups has it; 0: it has none. */
+static const uint8_t count_of[ROLE_COUNT] = {
+    [ROLE_CYCLES] = C_CYCLES + 1,
+    [ROLE_REF_CYCLES] = C_REF_CYCLES + 1,
+    [ROLE_INSTRUCTIONS] = C_INSTRUCTIONS + 1,
+    [ROLE_L3_MISS_READS] = C_READS + 1,
+    [ROLE_L3_MISS_READ_OCCUPANCY] = C_OCCUPANCY + 1,
+    [ROLE_LLC_READS] = C_LLC_READS + 1,
+    [ROLE_L3_MISS_READ_ACTIVE] = C_ACTIVE + 1,
+    [ROLE_L1D_FILLS_MEMORY] = C_READS + 1,
+    [ROLE_L1D_MISS_OCCUPANCY] = C_IN_FLIGHT + 1,
+    [ROLE_L1D_FILLS_L2] = C_L2_FILLS + 1,
+    [ROLE_LOADS_IN_FLIGHT] = C_LOADS_IN_FLIGHT + 1,
+    [ROLE_MEMORY_STALLS] = C_STALLS + 1,
 };
-
-/* ROLE_COUNT: there is none. */
-static enum role role_of(enum group group, enum container_metric count)
-{
-    static const enum role core[C_COUNTS] = {
-        [C_CYCLES] = ROLE_CYCLES,
-        [C_REF_CYCLES] = ROLE_REF_CYCLES,
-        [C_INSTRUCTIONS] = ROLE_INSTRUCTIONS,
-        [C_READS] = ROLE_L3_MISS_READS,
-        [C_OCCUPANCY] = ROLE_L3_MISS_READ_OCCUPANCY,
-        [C_LLC_READS] = ROLE_LLC_READS,
-        [C_ACTIVE] = ROLE_L3_MISS_READ_ACTIVE,
-        [C_IN_FLIGHT] = ROLE_COUNT,
-        [C_L2_FILLS] = ROLE_COUNT,
-        [C_LOADS_IN_FLIGHT] = ROLE_COUNT,
-        [C_STALLS] = ROLE_COUNT,
-    };
-    for (size_t i = 0; i < sizeof own_roles / sizeof *own_roles; i++)
-        if (own_roles[i].group == group && own_roles[i].count == count)
-            return own_roles[i].role;
-    enum role role = core[count];
-    return role != ROLE_COUNT && group_index(group, role) >= 0 ? role : ROLE_COUNT;
-}
 
 uint32_t counts_basic(enum group group)
 {
@@ -85,11 +65,10 @@ void counts_take(const struct window_sum *sum, enum group group, const struct fa
                  struct counts *out)
 {
     *out = (struct counts){.counted = 0};
-    for (int c = 0; c < C_COUNTS; c++) {
-        enum role role = role_of(group, (enum container_metric)c);
-        uint64_t count;
-        if (role != ROLE_COUNT && window_count(sum, group, role, &count))
-            add(out, (enum container_metric)c, count);
+    for (size_t i = 0; i < sum->n; i++) {
+        unsigned count = count_of[group_descs[group].roles[i]];
+        if (count > 0 && (sum->present >> i & 1))
+            add(out, count - 1, sum->count[i]);
     }
     if (group == GROUP_FILLS || group == GROUP_IN_FLIGHT)
         take_fills(sum, group, facts, out);
