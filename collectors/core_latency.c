@@ -631,13 +631,15 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
 
     int result = 0;
     struct lane *lane;
+    node_traffic_begin(&self->traffic, self->env.facts);
     for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));) {
         int err = lane_read(self, lane, tick);
         if (err && !result)
             result = err;
+        core_lane_add_up(&lane->core, &self->traffic);
     }
+    node_traffic_end(&self->traffic, tick, self->env.facts);
 
-    core_lanes_add_up(&self->lanes, tick, self->env.facts, &self->traffic);
     uint64_t lacking[LACKS] = {0};
     bool reloaded = self->thresholds_version != self->env.thresholds->version;
     self->thresholds_version = self->env.thresholds->version;

@@ -36,9 +36,9 @@ static const struct option_flag options[] = {
 struct lane {
     struct core_lane core;      /* first */
     struct slowdown_set series; /* made once it is named */
-    struct passive passive;
+    double limit;               /* of its own, for people; NaN: it has none */
     struct epochs epochs;
-    double limit; /* of its own, for people; NaN: it has none */
+    struct passive passive; /* last: what it remembers is large and seldom looked at */
 };
 
 /* What holds for the node's passive estimates, in words of the verdict. */
@@ -59,6 +59,7 @@ struct slowdown_collector {
     enum group group; /* of each container */
 
     struct node_traffic traffic;
+    size_t counted, lacking; /* of this tick: containers that have their counts, and that do not */
     enum node_state state;
     unsigned thresholds_version;
     bool off; /* found out while running that it cannot work */
@@ -274,17 +275,10 @@ static void say(struct slowdown_collector *self, enum node_state state)
 /* Once a window told, what holds for all containers: they are counted by one CPU's events. */
 static void judge(struct slowdown_collector *self)
 {
-    size_t counted = 0, lacking = 0;
-    const struct lane *lane;
-    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));) {
-        const struct passive *passive = &lane->passive;
-        counted += passive->counted;
-        lacking += passive->window && !passive->counted && passive->counts.cycles > 0;
-    }
-    if (self->lanes.unopened > 0 || counted + lacking == 0)
+    if (self->lanes.unopened > 0 || self->counted + self->lacking == 0)
         return;
     enum node_state state = STATE_OK;
-    if (counted == 0)
+    if (self->counted == 0)
         state = STATE_NOT_COUNTED;
     else if (!(self->env.facts->machine.base_frequency_hz > 0))
         state = STATE_NO_FREQUENCY;
@@ -305,6 +299,10 @@ static int lane_read(struct slowdown_collector *self, struct lane *lane, const s
     if (!err)
         passive_take(&lane->passive, self->group, &sum, window);
     core_lane_settle(&lane->core, lane->passive.window, lane->passive.counts.misses);
+    core_lane_add_up(&lane->core, &self->traffic);
+    self->counted += lane->passive.counted;
+    self->lacking +=
+        lane->passive.window && !lane->passive.counted && lane->passive.counts.cycles > 0;
     return err == -ENODATA ? 0 : err;
 }
 
@@ -361,9 +359,11 @@ static int slowdown_collect(void *opaque, const struct tick *tick)
     int result = 0;
     find_limits_again(self);
     struct lane *lane;
+    self->counted = self->lacking = 0;
+    node_traffic_begin(&self->traffic, self->env.facts);
     for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));)
         note_error(&result, lane_read(self, lane, tick));
-    core_lanes_add_up(&self->lanes, tick, self->env.facts, &self->traffic);
+    node_traffic_end(&self->traffic, tick, self->env.facts);
     judge(self);
     for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));) {
         note_error(&result, lane_tell(self, lane, tick));

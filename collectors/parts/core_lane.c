@@ -55,8 +55,6 @@ static void divide(struct core_lane *lane, const struct collector_env *env)
     lane->placed = places_are_sockets(machine) &&
                    source_set_read(env->sources, lane->base.handle, &window) == 0 &&
                    places_divide(&window, ROLE_L3_MISS_READS, machine, lane->socket_reads);
-    if (!lane->placed)
-        memset(lane->socket_reads, 0, sizeof lane->socket_reads);
 }
 
 int core_lane_read(struct core_lane *lane, const struct collector_env *env,
@@ -80,9 +78,9 @@ int core_lane_read(struct core_lane *lane, const struct collector_env *env,
 static void learn_shares(struct core_lane *lane)
 {
     double all = 0;
-    for (int socket = 0; socket < MACHINE_SOCKETS; socket++)
+    for (int socket = 0; lane->placed && socket < MACHINE_SOCKETS; socket++)
         all += lane->socket_reads[socket];
-    if (!lane->seen || !lane->placed || !(all > 0))
+    if (!lane->seen || !(all > 0))
         return;
     for (int socket = 0; socket < MACHINE_SOCKETS; socket++)
         lane->share[socket] = lane->socket_reads[socket] / all;
@@ -95,7 +93,7 @@ void core_lane_settle(struct core_lane *lane, bool valid, uint64_t reads)
     memset(lane->read_rate, 0, sizeof lane->read_rate);
     if (!valid)
         return;
-    for (int socket = 0; socket < MACHINE_SOCKETS; socket++)
+    for (int socket = 0; lane->placed && socket < MACHINE_SOCKETS; socket++)
         lane->read_rate[socket] = lane->socket_reads[socket] / lane->window_seconds;
     lane->read_rate[PLACE_NODE] = (double)reads / lane->window_seconds;
     learn_shares(lane);
@@ -133,20 +131,14 @@ void core_lanes_nest(struct lanes *lanes, const struct container_diff *diff)
 
 /* ---- the node's traffic ---- */
 
-void core_lanes_add_up(const struct lanes *lanes, const struct tick *tick,
-                       const struct facts *facts, struct node_traffic *traffic)
+void core_lane_add_up(const struct core_lane *lane, struct node_traffic *traffic)
 {
-    node_traffic_begin(traffic, facts);
-    for (size_t i = 0; i < lanes->n; i++) {
-        const struct core_lane *lane = lane_at(lanes, i);
-        if (!lane || (lane->base.ending && !lane->base.handle)) /* it was read for the last time */
-            continue;
-        if (!lane->seen)
-            node_traffic_miss(traffic);
-        else if (lane->outermost < 0)
-            node_traffic_add(traffic, lane->read_rate, lane->placed);
-    }
-    node_traffic_end(traffic, tick, facts);
+    if (lane->base.ending && !lane->base.handle) /* it was read for the last time */
+        return;
+    if (!lane->seen)
+        node_traffic_miss(traffic);
+    else if (lane->outermost < 0)
+        node_traffic_add(traffic, lane->read_rate, lane->placed);
 }
 
 bool core_lane_is_included(const struct core_lane *lane, const struct lanes *lanes)

@@ -94,11 +94,10 @@ void core_lane_settle(struct core_lane *lane, bool valid, uint64_t reads);
  * For collectors whose lanes begin with a core lane.
  *
  * core_lanes_nest says which containers lie inside others, after every lanes_reconcile.
- * core_lanes_add_up makes the tick's traffic, when all lanes are settled.
+ * core_lane_add_up adds one that is settled to the tick's traffic, between its begin and its end.
  */
 void core_lanes_nest(struct lanes *lanes, const struct container_diff *diff);
-void core_lanes_add_up(const struct lanes *lanes, const struct tick *tick,
-                       const struct facts *facts, struct node_traffic *traffic);
+void core_lane_add_up(const struct core_lane *lane, struct node_traffic *traffic);
 
 /* Whether a container that this one lies inside of counts it along: in this window, or, where that
  * one has none now, in its next. */

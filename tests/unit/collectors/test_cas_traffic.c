@@ -309,7 +309,10 @@ TEST(the_rest_is_of_the_same_time)
         lane[0].window_seconds = cases[i].seconds;
         core_lane_settle(&lane[0], true, (uint64_t)(cases[i].own * million));
         core_lane_settle(&lane[1], false, 0);
-        core_lanes_add_up(&lanes, &rig->tick, &rig->facts, &traffic);
+        node_traffic_begin(&traffic, &rig->facts);
+        core_lane_add_up(&lane[0], &traffic);
+        core_lane_add_up(&lane[1], &traffic);
+        node_traffic_end(&traffic, &rig->tick, &rig->facts);
         core_lane_corunners(&lane[0], &lanes, &traffic, &left);
         assert_int_equal(left.known, cases[i].known);
         assert_true(!left.known || fabs(left.rate - cases[i].rate * million) < 1);

@@ -192,9 +192,12 @@ static bool tick(struct node *node, const double *millions)
     struct corunners corunners;
     node->tick.number++;
     node->tick.mono_ns += SECOND;
-    for (size_t i = 0; i < node->lanes.n; i++)
+    node_traffic_begin(&node->traffic, &node->facts);
+    for (size_t i = 0; i < node->lanes.n; i++) {
         core_lane_settle(&node->lane[i], millions[i] >= 0, (uint64_t)(fabs(millions[i]) * 1e6));
-    core_lanes_add_up(&node->lanes, &node->tick, &node->facts, &node->traffic);
+        core_lane_add_up(&node->lane[i], &node->traffic);
+    }
+    node_traffic_end(&node->traffic, &node->tick, &node->facts);
     core_lane_corunners(&node->lane[0], &node->lanes, &node->traffic, &corunners);
     return core_lane_calm(&node->lane[0], &node->tick, &corunners);
 }
