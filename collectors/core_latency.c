@@ -7,22 +7,11 @@
 
 #include "collectors/contract/latency_verdict.h"
 #include "collectors/core_latency/counts.h"
-#include "collectors/core_latency/limits.h"
-#include "collectors/core_latency/metrics.h"
+#include "collectors/core_latency/lane.h"
 #include "collectors/core_latency/tell.h"
-#include "collectors/formulas/core_latency.h"
-#include "collectors/learned/keep.h"
-#include "collectors/parts/core_lane.h"
-#include "collectors/parts/lanes.h"
 #include "collectors/parts/named_series.h"
 #include "collectors/parts/window_read.h"
 #include "collectors/table.h"
-
-/* What the flags say. */
-struct core_latency_config {
-    bool container_histogram;
-    double threshold_factor; /* baseline times this */
-};
 
 _Static_assert(sizeof(struct core_latency_config) <= COLLECTOR_CONFIG_BYTES, "the flags fill it");
 
@@ -53,51 +42,6 @@ static const enum container_metric node_count[N_COUNTS] = {
     [N_REF_CYCLES] = C_REF_CYCLES,
     [N_READS] = C_READS,
     [N_OCCUPANCY] = C_OCCUPANCY,
-};
-
-/* One container. */
-struct lane {
-    struct core_lane core; /* first */
-
-    bool made;                       /* the series are */
-    struct series *series[C_SERIES]; /* NULL where not asked for */
-
-    uint64_t total[C_COUNTS];
-    uint32_t basic;     /* bit c: total[c] is counted on every machine like this one */
-    uint32_t counted;   /* bit c: total[c] was ever counted */
-    bool known;         /* which counts this machine can do: a window of it ran */
-    bool latency_known; /* some window of it had one: what follows is true, 0 included */
-    double wait_seconds, observed_seconds, over_seconds;
-    uint64_t latency_reads;
-
-    /* The window just read. */
-    bool window;  /* counts are valid */
-    bool latency; /* so is the estimate */
-    uint64_t count[C_COUNTS];
-    struct core_latency estimate;
-
-    bool busy; /* in this window */
-    struct limits limits;
-};
-
-struct core_latency_collector {
-    struct collector_env env;
-    const struct core_latency_config *config;
-    struct collector_status *status;
-    struct family *container_family[C_SERIES]; /* NULL where not asked for */
-    struct series *node[N_METRICS];
-    struct series *lacks[LACKS]; /* NULL for LACK_NONE */
-    struct basis_changes changes;
-
-    struct lanes lanes;
-    enum group group;
-    bool few_counters; /* a window lacked some of the counts that latencies need */
-    bool basics_only;  /* the hypervisor filters the fills, but not cycles and instructions */
-
-    struct node_traffic traffic;
-    unsigned thresholds_version;
-    bool fell_back; /* from loads in flight to stalls */
-    bool off;       /* found out while running that it cannot work */
 };
 
 /* Of Arm's cores that count no loads in flight. */
@@ -141,90 +85,7 @@ static bool core_latency_probe(const struct collector_env *env, struct verdict *
     return find_group(env, &group, why);
 }
 
-/* ---- containers ---- */
-
-static void lane_free(void *collector, void *opaque)
-{
-    struct core_latency_collector *self = collector;
-    struct lane *lane = opaque;
-    tell_gone(&self->env, &lane->core);
-    lane_base_close(&lane->core.base, self->env.sources);
-    named_series_release(lane->series, C_SERIES);
-    free(lane);
-}
-
-static bool lane_open(void *collector, void *opaque)
-{
-    struct core_latency_collector *self = collector;
-    struct lane *lane = opaque;
-    return lane_base_open(&lane->core.base, &self->env, self->status, "core_latency",
-                          "is not counted") == 0;
-}
-
-/* Until a window ran, the counts that every machine has are 0; afterwards a count that this
- * machine cannot do is absent. */
-static bool lane_counts(const struct lane *lane, enum container_metric c)
-{
-    bool basic = lane->core.base.opened && !lane->known && (lane->basic >> c & 1);
-    return (lane->counted >> c & 1) || basic;
-}
-
-/* What the exposition shows of a lane, from its totals. */
-static void lane_show(const struct lane *lane)
-{
-    for (int c = 0; c < C_COUNTS; c++)
-        series_show_u64(lane->series[c], lane_counts(lane, (enum container_metric)c),
-                        lane->total[c]);
-    series_show(lane->series[C_WAIT], lane->latency_known, lane->wait_seconds);
-    series_show_u64(lane->series[C_LATENCY_READS], lane->latency_known, lane->latency_reads);
-    series_show(lane->series[C_OBSERVED], lane->latency_known, lane->observed_seconds);
-}
-
-static void lane_find_threshold(const struct core_latency_collector *self, struct lane *lane)
-{
-    const struct container *c = lane->core.base.container;
-    lane->limits.given = self->group != GROUP_MISSES && /* the user's are of latencies */
-                         thresholds_find(self->env.thresholds, c->namespace_, c->pod, c->name,
-                                         &lane->limits.given_seconds);
-}
-
-static int lane_make_series(struct core_latency_collector *self, struct lane *lane,
-                            struct labelset *labels)
-{
-    int err = 0;
-    for (int i = 0; i < C_SERIES && !err; i++)
-        if (self->container_family[i] && i != C_BASELINE && i != C_THRESHOLD && i != C_LACK)
-            err = series_new(self->container_family[i], labels, NULL, 0, &lane->series[i]);
-    if (err)
-        named_series_release(lane->series, C_SERIES);
-    return err;
-}
-
-static void lane_name(void *collector, void *opaque)
-{
-    struct core_latency_collector *self = collector;
-    struct lane *lane = opaque;
-    struct labelset *labels = container_labels_get(self->env.labels, lane->core.base.container);
-    if (!labels || lane->made)
-        return;
-    if (lane_base_named(&lane->core.base, &self->env, "core_latency",
-                        lane_make_series(self, lane, labels)) != 0)
-        return;
-    lane->made = true;
-    series_clear(lane->series[C_OVER]);
-    lane_find_threshold(self, lane);
-    lane_show(lane);
-}
-
-/* The labels changed: the same numbers under new names. */
-static void lane_rename(void *collector, void *opaque)
-{
-    struct core_latency_collector *self = collector;
-    struct lane *lane = opaque;
-    struct labelset *labels = container_labels_get(self->env.labels, lane->core.base.container);
-    lane->made = lane->made && named_series_relabel(lane->series, C_SERIES, labels);
-    lane_find_threshold(self, lane);
-}
+/* ---- following the containers ---- */
 
 static void explain_basics(struct verdict *why)
 {
@@ -253,98 +114,13 @@ static void refresh_verdict(struct core_latency_collector *self)
     self->status->verdict = now;
 }
 
-static void *lane_make(void *collector, const struct container *container)
-{
-    const struct core_latency_collector *self = collector;
-    struct lane *lane = calloc(1, sizeof *lane);
-    if (!lane)
-        return NULL;
-    core_lane_init(&lane->core, container, self->group);
-    lane->basic = counts_basic(self->basics_only ? GROUP_CPI : self->group);
-    limits_init(&lane->limits);
-    return lane;
-}
-
-static void lane_keep(void *opaque, struct state_fields *fields)
-{
-    struct lane *lane = opaque;
-    core_lane_keep(&lane->core, fields);
-    limits_keep(&lane->limits, fields);
-}
-
-static const struct lane_ops lane_ops = {
-    .collector = "core_latency",
-    .make = lane_make,
-    .open = lane_open,
-    .is_open = lane_base_is_open,
-    .name = lane_name,
-    .rename = lane_rename,
-    .end = lane_base_end,
-    .free = lane_free,
-    .keep = lane_keep,
-};
-
-/* In the place of latencies, under names of their own. */
-static int register_stalls(struct core_latency_collector *self)
-{
-    int err = 0;
-    for (int i = 0; i < C_METRICS && !err; i++)
-        if (core_latency_stall_descs[i].name)
-            err = store_family(self->env.store, &core_latency_stall_descs[i],
-                               core_latency_collector.name, &self->container_family[i]);
-    return err;
-}
-
-/* What a latency is made of was not true, and what was learned of it neither. */
-static void lane_fall_back(struct core_latency_collector *self, struct lane *lane)
-{
-    static const enum container_metric untrue[] = {C_OCCUPANCY, C_LOADS_IN_FLIGHT};
-    lane_base_close(&lane->core.base, self->env.sources);
-    named_series_release(lane->series, C_SERIES);
-    lane->made = lane->latency_known = false;
-    lane->wait_seconds = lane->observed_seconds = lane->over_seconds = 0;
-    lane->latency_reads = 0;
-    for (size_t i = 0; i < sizeof untrue / sizeof *untrue; i++) {
-        lane->counted &= ~(1u << untrue[i]);
-        lane->total[untrue[i]] = 0;
-    }
-    lane->core.base.group = self->group;
-    lane->basic = counts_basic(self->group);
-    limits_init(&lane->limits);
-    if (lane->core.base.ending)
-        return;
-    self->lanes.unopened += !lane_open(self, lane);
-    lane_name(self, lane);
-}
-
-/* Stalls per read have names of their own; the node's latency has nothing in its place. */
-static void fall_back(struct core_latency_collector *self)
-{
-    static const enum node_metric gone[] = {N_OCCUPANCY, N_WAIT, N_LATENCY_READS, N_HISTOGRAM};
-    self->group = GROUP_MISSES;
-    if (register_stalls(self) != 0) {
-        log_error(self->env.log, "core_latency", "out of memory: stalls are not counted");
-        self->group = GROUP_IN_FLIGHT;
-        return;
-    }
-    self->fell_back = true;
-    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
-        series_clear(self->node[gone[i]]);
-    struct lane *lane;
-    for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));)
-        lane_fall_back(self, lane);
-    core_group_is_untrue(&self->status->verdict);
-    log_warn(self->env.log, "core_latency", "%s; how long a read stalls is counted in its place",
-             self->status->verdict.words);
-}
-
 static void core_latency_reconcile(void *opaque, const struct container_diff *diff)
 {
     struct core_latency_collector *self = opaque;
     if (self->off)
         return;
     if (core_group_is_left(&self->env, self->group))
-        fall_back(self);
+        latency_lanes_fall_back(self);
     if (lanes_reconcile(&self->lanes, diff, self->status, self->env.log))
         refresh_verdict(self);
     core_lanes_nest(&self->lanes, diff);
@@ -497,47 +273,6 @@ static enum lack lane_lack(const struct core_latency_collector *self, const stru
     return normal_busy_time(&lane->limits.normal) > 0 ? LACK_LEARNING : LACK_IDLE;
 }
 
-_Static_assert((int)LIVE_SOCKETS == (int)MACHINE_SOCKETS,
-               "shares of sockets are shown as they are");
-
-/* Rates of the window just read. */
-static void live_rates(const struct core_latency_collector *self, const struct lane *lane)
-{
-    struct live *live = self->env.live;
-    const struct container *c = lane->core.base.container;
-    double seconds = lane->core.window_seconds;
-    double base_hz = self->env.facts->machine.base_frequency_hz;
-    uint64_t cycles = lane->count[C_CYCLES], instructions = lane->count[C_INSTRUCTIONS];
-    if (!lane->window || !(seconds > 0))
-        return;
-    if (lane->counted >> C_READS & 1)
-        live_put(live, c, LIVE_READS_PER_SECOND, (double)lane->count[C_READS] / seconds);
-    if (lane->counted >> C_LLC_READS & 1)
-        live_put(live, c, LIVE_LLC_READS_PER_SECOND, (double)lane->count[C_LLC_READS] / seconds);
-    if (lane->core.divided)
-        live_sockets(live, c, lane->core.share);
-    if ((lane->counted >> C_INSTRUCTIONS & 1) && instructions > 0)
-        live_put(live, c, LIVE_CYCLES_PER_INSTRUCTION, (double)cycles / (double)instructions);
-    if ((lane->counted >> C_REF_CYCLES & 1) && base_hz > 0)
-        live_put(live, c, LIVE_CPUS, (double)lane->count[C_REF_CYCLES] / base_hz / seconds);
-}
-
-static void live_limits(const struct core_latency_collector *self, const struct lane *lane)
-{
-    struct live *live = self->env.live;
-    const struct container *c = lane->core.base.container;
-    const struct limits *limits = &lane->limits;
-    if (lane->latency)
-        live_put(live, c, LIVE_READ_SECONDS, lane->estimate.latency_seconds);
-    if (limits->basis[LIMIT_BASELINE] != BASES) {
-        live_put(live, c, LIVE_NORMAL_SECONDS, limits->seconds[LIMIT_BASELINE]);
-        live_normal_basis(live, c, basis_name(limits->basis[LIMIT_BASELINE]), limits->since_ns);
-    }
-    if (lane->busy && limits_judge(limits))
-        live_put(live, c, LIVE_LIMIT_SECONDS, limits->seconds[LIMIT_THRESHOLD]);
-    live_lacks_normal(live, c, limits->lack == LACK_NONE ? NULL : lack_name(limits->lack));
-}
-
 static void lane_publish(struct core_latency_collector *self, struct lane *lane,
                          const struct tick *tick)
 {
@@ -548,12 +283,10 @@ static void lane_publish(struct core_latency_collector *self, struct lane *lane,
                        self->env.log);
     lane_count(self, lane);
     lane->limits.lack = lane_lack(self, lane);
-    live_rates(self, lane);
-    if (self->group != GROUP_MISSES)
-        live_limits(self, lane);
+    tell_people(self, lane);
     if (!lane->made)
         return;
-    lane_show(lane);
+    latency_lane_show(lane);
     if (limits_judge(&lane->limits))
         series_set(lane->series[C_OVER], lane->over_seconds);
     series_show(lane->series[C_LATENCY], lane->latency && !lane->core.base.ending,
@@ -568,7 +301,7 @@ static void add_to_node(struct core_latency_collector *self, const struct lane *
     if (core_lane_is_included(&lane->core, &self->lanes))
         return;
     for (int n = 0; n < N_COUNTS; n++)
-        if (lane_counts(lane, node_count[n]))
+        if (latency_lane_counts(lane, node_count[n]))
             series_add_u64(self->node[n], lane->count[node_count[n]]);
     if (!lane->latency || self->group == GROUP_MISSES)
         return;
@@ -645,15 +378,14 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
     self->thresholds_version = self->env.thresholds->version;
     for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));) {
         if (reloaded)
-            lane_find_threshold(self, lane);
+            latency_lane_find_threshold(self, lane);
         if (lane->window) {
             add_to_node(self, lane);
             learn_normal(self, lane, tick);
         }
         lane_publish(self, lane, tick);
         if (lane->busy && self->group != GROUP_MISSES)
-            tell_reads(&self->env, &lane->core, &lane->limits, &lane->estimate,
-                       lane->count[C_READS], tick);
+            tell_collectors(self, lane, tick);
         lacking[lane->limits.lack]++;
         if (lane->core.base.ending && lane_base_is_open(lane)) {
             lane_base_close(&lane->core.base, self->env.sources);
@@ -676,7 +408,7 @@ static int core_latency_collect(void *opaque, const struct tick *tick)
 static void core_latency_save(void *opaque, struct state_writer *out)
 {
     struct core_latency_collector *self = opaque;
-    node_traffic_save(&self->traffic, lane_ops.collector, out);
+    node_traffic_save(&self->traffic, latency_lane_ops.collector, out);
     if (!self->fell_back) /* the next start begins with loads in flight */
         lanes_save(&self->lanes, out);
 }
@@ -708,15 +440,7 @@ static int register_lacks(struct core_latency_collector *self, const char *owner
 
 static int register_all(struct core_latency_collector *self, const char *owner)
 {
-    int err = 0;
-    for (int i = 0; i < C_SERIES && !err; i++) {
-        bool stalls = self->group == GROUP_MISSES && core_latency_stall_descs[i].name;
-        if (i != C_HISTOGRAM || self->config->container_histogram)
-            err = store_family(self->env.store,
-                               stalls ? &core_latency_stall_descs[i]
-                                      : &core_latency_container_descs[i],
-                               owner, &self->container_family[i]);
-    }
+    int err = latency_families_register(self);
     /* Nothing was read yet: a recording may not even have counts of reads. */
     for (int i = 0; i < N_METRICS && !err; i++)
         err = named_series_register(self->env.store, &core_latency_node_descs[i], owner,
@@ -754,9 +478,9 @@ static int core_latency_start(const struct collector_env *env, struct collector_
         return -ENOMEM;
     self->env = *env;
     self->config = env->config;
-    lanes_init(&self->lanes, &lane_ops, self);
+    lanes_init(&self->lanes, &latency_lane_ops, self);
     lanes_remember(&self->lanes, env->state);
-    node_traffic_restore(&self->traffic, lane_ops.collector, env->state);
+    node_traffic_restore(&self->traffic, latency_lane_ops.collector, env->state);
     self->status = status;
     self->thresholds_version = env->thresholds->version;
     if (!find_group(env, &self->group, &status->verdict))
