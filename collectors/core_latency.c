@@ -207,7 +207,7 @@ static void learn_normal(const struct core_latency_collector *self, struct lane 
 {
     struct corunners corunners;
     core_lane_corunners(&lane->core, &self->lanes, &self->traffic, &corunners);
-    bool calm = core_lane_calm(&lane->core, tick, &corunners);
+    bool calm = core_lane_calm(&lane->calm, tick, &corunners);
     if (!lane->busy)
         return;
     const struct normal_window window = {

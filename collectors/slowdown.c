@@ -38,7 +38,8 @@ struct lane {
     struct slowdown_set series; /* made once it is named */
     double limit;               /* of its own, for people; NaN: it has none */
     struct epochs epochs;
-    struct passive passive; /* last: what it remembers is large and seldom looked at */
+    struct passive passive; /* behind what each tick touches: what is remembered, and is large */
+    struct calm calm;
 };
 
 /* What holds for the node's passive estimates, in words of the verdict. */
@@ -198,7 +199,7 @@ static void *lane_make(void *collector, const struct container *container)
 static void lane_keep(void *opaque, struct state_fields *fields)
 {
     struct lane *lane = opaque;
-    core_lane_keep(&lane->core, fields);
+    core_lane_keep(&lane->core, &lane->calm, fields);
     unloaded_keep(&lane->passive.unloaded, fields);
 }
 
@@ -314,7 +315,7 @@ static int lane_tell(struct slowdown_collector *self, struct lane *lane, const s
         struct corunners corunners;
         core_lane_corunners(&lane->core, &self->lanes, &self->traffic, &corunners);
         surroundings.length_seconds = lane->core.window_seconds;
-        surroundings.calm = core_lane_calm(&lane->core, tick, &corunners);
+        surroundings.calm = core_lane_calm(&lane->calm, tick, &corunners);
         surroundings.corunners_known = corunners.known;
         surroundings.measure = corunners.measure;
         surroundings.corunner_rate = corunners.rate;

@@ -120,7 +120,7 @@ static void *lane_make(void *collector, const struct container *container)
 static void lane_keep(void *opaque, struct state_fields *fields)
 {
     struct lane *lane = opaque;
-    core_lane_keep(&lane->core, fields);
+    core_lane_keep(&lane->core, &lane->calm, fields);
     limits_keep(&lane->limits, fields);
 }
 

@@ -38,6 +38,7 @@ struct lane {
 
     bool busy; /* in this window */
     struct limits limits;
+    struct calm calm;
 };
 
 struct core_latency_collector {

@@ -99,9 +99,9 @@ void core_lane_settle(struct core_lane *lane, bool valid, uint64_t reads)
     learn_shares(lane);
 }
 
-void core_lane_keep(struct core_lane *lane, struct state_fields *fields)
+void core_lane_keep(struct core_lane *lane, struct calm *calm, struct state_fields *fields)
 {
-    calm_keep(&lane->calm, fields);
+    calm_keep(calm, fields);
     state_bool(fields, &lane->remote);
     state_bool(fields, &lane->divided);
     for (int socket = 0; socket < MACHINE_SOCKETS; socket++)
@@ -217,13 +217,12 @@ void core_lane_corunners(struct core_lane *lane, const struct lanes *lanes,
     }
 }
 
-bool core_lane_calm(struct core_lane *lane, const struct tick *tick,
-                    const struct corunners *corunners)
+bool core_lane_calm(struct calm *calm, const struct tick *tick, const struct corunners *corunners)
 {
     if (!corunners->known)
         return false;
-    calm_measured_by(&lane->calm, corunners->measure);
-    return calm_window(&lane->calm, tick->mono_ns, corunners->rate, corunners->high_rate);
+    calm_measured_by(calm, corunners->measure);
+    return calm_window(calm, tick->mono_ns, corunners->rate, corunners->high_rate);
 }
 
 void core_group_is_filtered(struct verdict *verdict)

@@ -3,7 +3,7 @@
  * one collector keeps of one container, from its discovery until it is forgotten (lanes.h).
  *
  * Embedded first in the collector's own lane, so that a pointer to the one is a pointer to the
- * other. Loop thread only.
+ * other. Its history of calm windows stands behind what each tick touches. Loop thread only.
  */
 #ifndef IE_COLLECTORS_PARTS_CORE_LANE_H
 #define IE_COLLECTORS_PARTS_CORE_LANE_H
@@ -39,8 +39,6 @@ struct core_lane {
 
     /* The outermost monitored container that this one is inside of: its slot; -1: none. */
     int32_t outermost;
-
-    struct calm calm;
 };
 
 /* What a container's co-runners have of the traffic that it meets. */
@@ -74,7 +72,7 @@ static inline enum role core_group_reads(enum group group)
 void core_lane_init(struct core_lane *lane, const struct container *container, enum group group);
 
 /* What it learned outlives a restart, as collectors/learned/keep.h says. */
-void core_lane_keep(struct core_lane *lane, struct state_fields *fields);
+void core_lane_keep(struct core_lane *lane, struct calm *calm, struct state_fields *fields);
 
 /*
  * As window_read(), and -ENODATA where the group is not open. After 0, window_seconds is what the
@@ -113,8 +111,7 @@ void core_lane_corunners(struct core_lane *lane, const struct lanes *lanes,
 
 /* Whether the window just read was calm: to be asked once for each valid window. Never where the
  * co-runners' traffic is not known. */
-bool core_lane_calm(struct core_lane *lane, const struct tick *tick,
-                    const struct corunners *corunners);
+bool core_lane_calm(struct calm *calm, const struct tick *tick, const struct corunners *corunners);
 
 /* The verdict on every collector of the group once its counter of memory reads proved dead; and on
  * AMD's once the counter of misses in flight did not tell the truth. */

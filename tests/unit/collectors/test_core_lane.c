@@ -152,6 +152,7 @@ TEST_WITH(counts_that_are_missing_tell_no_rate, setup, teardown)
 struct node {
     struct container container[MOST];
     struct core_lane lane[MOST];
+    struct calm calm; /* the first one's */
     struct lane_slot slot[MOST];
     struct lanes lanes;
     struct facts facts;
@@ -199,7 +200,7 @@ static bool tick(struct node *node, const double *millions)
     }
     node_traffic_end(&node->traffic, &node->tick, &node->facts);
     core_lane_corunners(&node->lane[0], &node->lanes, &node->traffic, &corunners);
-    return core_lane_calm(&node->lane[0], &node->tick, &corunners);
+    return core_lane_calm(&node->calm, &node->tick, &corunners);
 }
 
 static int ticks(struct node *node, int n, const double *millions)
