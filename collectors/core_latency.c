@@ -180,20 +180,20 @@ static int lane_read(struct core_latency_collector *self, struct lane *lane,
 {
     lane->window = lane->latency = lane->busy = false;
     core_lane_settle(&lane->core, false, 0);
-    struct window_sum sum;
+    const struct window_sum *sum;
     enum window_status status;
     int err = core_lane_read(&lane->core, &self->env, self->status, tick, &sum, &status);
     if (err)
         return err == -ENODATA ? 0 : err;
     if (status == WINDOW_STARVED || status == WINDOW_RESET)
         return 0;
-    lane_take(self, lane, &sum, status);
-    if (base_frequency_check(self->env.facts, lane->count[C_REF_CYCLES], sum.enabled_ns)) {
+    lane_take(self, lane, sum, status);
+    if (base_frequency_check(self->env.facts, lane->count[C_REF_CYCLES], sum->enabled_ns)) {
         refresh_verdict(self);
         log_warn(self->env.log, "core_latency", "%s", self->status->verdict.words);
     }
     core_lane_settle(&lane->core, true, lane->count[C_READS]);
-    lane_estimate(self, lane, &sum);
+    lane_estimate(self, lane, sum);
     double cpu_seconds =
         (double)lane->count[C_REF_CYCLES] / self->env.facts->machine.base_frequency_hz;
     lane->busy = lane->latency &&
@@ -279,7 +279,7 @@ static void lane_publish(struct core_latency_collector *self, struct lane *lane,
     const struct core_latency_config *config = self->env.config;
     limits_update(&lane->limits, machine_seconds(self, lane), machine_error(self),
                   config->threshold_factor);
-    basis_changes_tell(&self->changes, &lane->limits, lane->core.base.container->path, tick,
+    basis_changes_tell(&self->changes, &lane->limits, lane->core.base.container, tick,
                        self->env.log);
     lane_count(self, lane);
     lane->limits.lack = lane_lack(self, lane);

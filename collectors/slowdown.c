@@ -293,12 +293,12 @@ static void judge(struct slowdown_collector *self)
 
 static int lane_read(struct slowdown_collector *self, struct lane *lane, const struct tick *tick)
 {
-    struct window_sum sum;
+    const struct window_sum *sum;
     enum window_status window;
     passive_begin(&lane->passive);
     int err = core_lane_read(&lane->core, &self->env, self->status, tick, &sum, &window);
     if (!err)
-        passive_take(&lane->passive, self->group, &sum, window);
+        passive_take(&lane->passive, self->group, sum, window);
     core_lane_settle(&lane->core, lane->passive.window, lane->passive.counts.misses);
     core_lane_add_up(&lane->core, &self->traffic);
     self->counted += lane->passive.counted;

@@ -129,8 +129,9 @@ void basis_changes_release(struct basis_changes *changes)
         series_free(changes->to[basis]);
 }
 
-void basis_changes_tell(struct basis_changes *changes, struct limits *limits, const char *path,
-                        const struct tick *tick, const struct log *log)
+void basis_changes_tell(struct basis_changes *changes, struct limits *limits,
+                        const struct container *container, const struct tick *tick,
+                        const struct log *log)
 {
     enum basis now = limits->basis[LIMIT_BASELINE];
     if (now == BASES || (uint32_t)now == limits->told)
@@ -139,7 +140,7 @@ void basis_changes_tell(struct basis_changes *changes, struct limits *limits, co
         series_add_u64(changes->to[now], 1);
     if (limits->told != BASES && limits->told != BASIS_MACHINE) /* which judges nobody */
         log_info(log, "core_latency", "%s: %.1f ns are normal now, on the basis %s; before, on %s",
-                 path, limits->seconds[LIMIT_BASELINE] * 1e9, basis_name(now),
+                 container->path, limits->seconds[LIMIT_BASELINE] * 1e9, basis_name(now),
                  basis_name((enum basis)limits->told));
     limits->told = now;
     limits->since_ns = tick->mono_ns;

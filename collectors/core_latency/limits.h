@@ -86,7 +86,8 @@ int basis_changes_init(struct basis_changes *changes, struct store *store, const
 void basis_changes_release(struct basis_changes *changes);
 
 /* After limits_update: counts and logs it, if there is another one than at the last call. */
-void basis_changes_tell(struct basis_changes *changes, struct limits *limits, const char *path,
-                        const struct tick *tick, const struct log *log);
+void basis_changes_tell(struct basis_changes *changes, struct limits *limits,
+                        const struct container *container, const struct tick *tick,
+                        const struct log *log);
 
 #endif

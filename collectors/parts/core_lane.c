@@ -48,29 +48,31 @@ static double window_seconds(const struct core_lane *lane, const struct tick *ti
 }
 
 /* The same window as in its sum. */
-static void divide(struct core_lane *lane, const struct collector_env *env)
+static void divide(struct core_lane *lane, const struct machine *machine,
+                   const struct group_window *window)
 {
-    const struct machine *machine = &env->facts->machine;
-    struct group_window window;
     lane->placed = places_are_sockets(machine) &&
-                   source_set_read(env->sources, lane->base.handle, &window) == 0 &&
-                   places_divide(&window, ROLE_L3_MISS_READS, machine, lane->socket_reads);
+                   places_divide(window, ROLE_L3_MISS_READS, machine, lane->socket_reads);
 }
 
 int core_lane_read(struct core_lane *lane, const struct collector_env *env,
-                   struct collector_status *status, const struct tick *tick, struct window_sum *sum,
-                   enum window_status *window)
+                   struct collector_status *status, const struct tick *tick,
+                   const struct window_sum **sum, enum window_status *window)
 {
+    struct group_window rows;
     if (!lane->base.handle)
         return -ENODATA;
-    int err = window_read(env->sources, lane->base.handle, status, sum, window);
+    int err = window_read_rows(env->sources, lane->base.handle, status, &rows, window);
     if (err)
         return err;
+    if (*window != WINDOW_RESET)
+        window_book_times(status, rows.sum);
+    *sum = rows.sum;
     lane->window_seconds = window_seconds(lane, tick);
     lane->last_mono_ns = tick->mono_ns;
     lane->read_once = true;
-    lane->partial = sum->starved_ns > sum->enabled_ns / 10;
-    divide(lane, env);
+    lane->partial = rows.sum->starved_ns > rows.sum->enabled_ns / 10;
+    divide(lane, &env->facts->machine, &rows);
     return 0;
 }
 

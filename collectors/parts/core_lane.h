@@ -75,14 +75,14 @@ void core_lane_init(struct core_lane *lane, const struct container *container, e
 void core_lane_keep(struct core_lane *lane, struct calm *calm, struct state_fields *fields);
 
 /*
- * As window_read(), and -ENODATA where the group is not open. After 0, window_seconds is what the
- * window spans: the time since the last reading, or, for the first one, since the container was
- * found, but at most one interval. After a failed read the next window reaches back to where this
- * one began.
+ * As window_read(), with the sum that all share until the next tick, and -ENODATA where the group
+ * is not open. After 0, window_seconds is what the window spans: the time since the last reading,
+ * or, for the first one, since the container was found, but at most one interval. After a failed
+ * read the next window reaches back to where this one began.
  */
 int core_lane_read(struct core_lane *lane, const struct collector_env *env,
-                   struct collector_status *status, const struct tick *tick, struct window_sum *sum,
-                   enum window_status *window);
+                   struct collector_status *status, const struct tick *tick,
+                   const struct window_sum **sum, enum window_status *window);
 
 /* What the window just read: for the node's traffic. 'valid': it was neither starved nor reset. A
  * partial one tells no rate either. By socket it is what core_lane_read() found. */

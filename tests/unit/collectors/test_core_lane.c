@@ -54,7 +54,7 @@ static int open_lane(struct bench *b)
 
 static int read_after(struct bench *b, uint64_t ns)
 {
-    struct window_sum sum;
+    const struct window_sum *sum;
     enum window_status window;
     b->tick.number++;
     b->tick.mono_ns += ns;
