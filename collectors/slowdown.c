@@ -150,7 +150,6 @@ static void lane_show(const struct slowdown_collector *self, struct lane *lane)
                     self->state != STATE_NO_FREQUENCY;
     passive_show(&lane->passive, set, possible,
                  self->group == GROUP_CORE && passive_knows_hits(self->env.facts));
-    epochs_show(&lane->epochs, set);
 }
 
 static void lane_find_limit(const struct slowdown_collector *self, struct lane *lane)
@@ -170,8 +169,10 @@ static void lane_name(void *collector, void *opaque)
     if (!labels || lane->series.made)
         return;
     if (lane_base_named(&lane->core.base, &self->env, "slowdown",
-                        slowdown_set_make(&lane->series, &self->families, labels)) == 0)
-        lane_show(self, lane);
+                        slowdown_set_make(&lane->series, &self->families, labels)) != 0)
+        return;
+    lane_show(self, lane);
+    epochs_show(&lane->epochs, &lane->series);
 }
 
 /* The labels changed: the same numbers under new names. */
