@@ -1,17 +1,9 @@
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/delay/cache.h"
+#include "tests/unit/support/unit.h"
 
-static void sizes(void **state)
+TEST(sizes)
 {
     struct cache cache;
-    (void)state;
     assert_int_equal(cache_init(&cache, 0), -EINVAL);
     assert_int_equal(cache_init(&cache, 512), -EINVAL);
     assert_int_equal(cache_init(&cache, 3072), -EINVAL);
@@ -21,10 +13,9 @@ static void sizes(void **state)
 }
 
 /* One set: 16 lines stay, the 17th takes the place of the one that was not used for longest. */
-static void the_least_recently_used_goes(void **state)
+TEST(the_least_recently_used_goes)
 {
     struct cache cache;
-    (void)state;
     assert_int_equal(cache_init(&cache, 1024), 0);
     for (uint64_t line = 0; line < 16; line++)
         assert_false(cache_access(&cache, line));
@@ -37,10 +28,9 @@ static void the_least_recently_used_goes(void **state)
     cache_release(&cache);
 }
 
-static void sets_do_not_meet(void **state)
+TEST(sets_do_not_meet)
 {
     struct cache cache;
-    (void)state;
     assert_int_equal(cache_init(&cache, 2048), 0); /* two sets: even and odd lines */
     for (uint64_t line = 0; line < 32; line++)
         assert_false(cache_access(&cache, line));
@@ -49,14 +39,4 @@ static void sets_do_not_meet(void **state)
         assert_true(cache_access(&cache, line));
     assert_false(cache_access(&cache, 0));
     cache_release(&cache);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes),
-        cmocka_unit_test(the_least_recently_used_goes),
-        cmocka_unit_test(sets_do_not_meet),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

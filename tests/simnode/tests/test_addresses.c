@@ -14,12 +14,11 @@
     "'containers':[{'key':'a','workload':'t','cpus':[0,1]},"                                       \
     "{'key':'b','workload':'c','cpus':[2]}]}"
 
-static void test_high_addresses_are_their_containers(void **state)
+TEST(test_high_addresses_are_their_containers)
 {
     struct scenario *scenario = parse_scenario(TWO_CONTAINERS);
     struct simnode *node;
 
-    (void)state;
     set_trace(scenario, 0, HIGH_TRACE);
     set_trace(scenario, 1, "0 0\n1000000 0\n");
     node = new_node(scenario);
@@ -30,7 +29,7 @@ static void test_high_addresses_are_their_containers(void **state)
     release(node, scenario);
 }
 
-static void test_threads_do_not_share_lines(void **state)
+TEST(test_threads_do_not_share_lines)
 {
     struct scenario *scenario = parse_scenario(
         "{'scenario':1,'machine':{'preset':'asm','sockets':1,'cores_per_socket':256},"
@@ -39,7 +38,6 @@ static void test_threads_do_not_share_lines(void **state)
     struct container_spec *many = &scenario->containers[0];
     struct simnode *node;
 
-    (void)state;
     many->n_cpus = 255;
     many->cpus = realloc(many->cpus, many->n_cpus * sizeof(*many->cpus));
     assert_non_null(many->cpus);
@@ -59,12 +57,11 @@ static void test_threads_do_not_share_lines(void **state)
     release(node, scenario);
 }
 
-static void test_too_many_threads_are_refused(void **state)
+TEST(test_too_many_threads_are_refused)
 {
     char *text = malloc(1 << 16), *at = text, error[256];
     struct scenario *scenario = NULL;
 
-    (void)state;
     at += sprintf(at, "{\"scenario\":1,\"machine\":{\"preset\":\"asm\",\"sockets\":2,"
                       "\"cores_per_socket\":256},\"workloads\":{\"w\":{\"kind\":\"compute\"}},"
                       "\"containers\":[{\"key\":\"a\",\"workload\":\"w\",\"cpus\":[0");
@@ -78,13 +75,12 @@ static void test_too_many_threads_are_refused(void **state)
     free(text);
 }
 
-static void test_no_address_is_cut_short(void **state)
+TEST(test_no_address_is_cut_short)
 {
     struct trace *trace = NULL;
     char error[256];
     const char *text = "0 64\n0 140737488355328\n"; /* 2^47 */
 
-    (void)state;
     assert_int_equal(trace_parse("t", text, strlen(text), &trace, error, sizeof(error)), -EINVAL);
     assert_string_equal(error, "t:2: an address has more than 47 bits");
     assert_null(trace);
@@ -100,14 +96,13 @@ static struct workload workload_of(const struct workload_spec *spec, uint64_t se
     return workload;
 }
 
-static void test_copies_start_where_their_seed_says(void **state)
+TEST(test_copies_start_where_their_seed_says)
 {
     struct workload_spec spec = {.kind = WORKLOAD_TRACE, .instructions_per_access = 1};
     char text[4096], *at = text, error[256];
     uint64_t starts[8];
     bool differ = false;
 
-    (void)state;
     for (int i = 0; i < 100; i++)
         at += sprintf(at, "1 %d\n", i * 64);
     assert_int_equal(trace_parse("t", text, strlen(text), &spec.trace, error, sizeof(error)), 0);
@@ -156,13 +151,12 @@ static double cycles_alone(const char *folder, const char *trace, const char *ph
     return cycles;
 }
 
-static void test_alone_runs_know_what_the_file_held(void **state)
+TEST(test_alone_runs_know_what_the_file_held)
 {
     static const char *const light = "1000 0\n", *const heavy =
                                                      "0 0\n0 64000\n0 128000\n0 512000\n";
     char folder[] = "/tmp/simnode-addresses-XXXXXX", command[128];
 
-    (void)state;
     assert_non_null(mkdtemp(folder));
     for (int phases = 0; phases < 2; phases++) {
         const char *phase = phases ? "p" : NULL;
@@ -174,18 +168,4 @@ static void test_alone_runs_know_what_the_file_held(void **state)
     }
     snprintf(command, sizeof(command), "rm -r %s", folder);
     assert_int_equal(system(command), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_high_addresses_are_their_containers),
-        cmocka_unit_test(test_threads_do_not_share_lines),
-        cmocka_unit_test(test_too_many_threads_are_refused),
-        cmocka_unit_test(test_no_address_is_cut_short),
-        cmocka_unit_test(test_copies_start_where_their_seed_says),
-        cmocka_unit_test(test_alone_runs_know_what_the_file_held),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

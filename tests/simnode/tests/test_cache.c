@@ -1,19 +1,11 @@
 /* Tags: LRU, way masks, dirty victims. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <errno.h>
-
 #include "tests/simnode/model/cache.h"
+#include "tests/unit/support/unit.h"
 
-static void test_lru_replaces_the_least_recently_used(void **state)
+TEST(test_lru_replaces_the_least_recently_used)
 {
     struct cache cache;
 
-    (void)state;
     assert_int_equal(cache_init(&cache, 1, 3), 0);
     cache_insert(&cache, 10, false, CACHE_ALL_WAYS);
     cache_insert(&cache, 11, false, CACHE_ALL_WAYS);
@@ -32,11 +24,10 @@ static void test_lru_replaces_the_least_recently_used(void **state)
     cache_release(&cache);
 }
 
-static void test_lines_of_other_sets_do_not_meet(void **state)
+TEST(test_lines_of_other_sets_do_not_meet)
 {
     struct cache cache;
 
-    (void)state;
     /* Five sets, not a power of two: lines 3 and 8 share set 3, 4 does not. */
     assert_int_equal(cache_init(&cache, 5, 1), 0);
     cache_insert(&cache, 3, false, CACHE_ALL_WAYS);
@@ -45,11 +36,10 @@ static void test_lines_of_other_sets_do_not_meet(void **state)
     cache_release(&cache);
 }
 
-static void test_way_masks_confine_replacement_not_hits(void **state)
+TEST(test_way_masks_confine_replacement_not_hits)
 {
     struct cache cache;
 
-    (void)state;
     assert_int_equal(cache_init(&cache, 1, 4), 0);
     for (uint64_t line = 0; line < 4; line++)
         cache_insert(&cache, line, false, CACHE_ALL_WAYS); /* line i in way i */
@@ -62,11 +52,10 @@ static void test_way_masks_confine_replacement_not_hits(void **state)
     cache_release(&cache);
 }
 
-static void test_dirty_lines_leave_dirty(void **state)
+TEST(test_dirty_lines_leave_dirty)
 {
     struct cache cache;
 
-    (void)state;
     assert_int_equal(cache_init(&cache, 1, 1), 0);
     cache_insert(&cache, 1, false, CACHE_ALL_WAYS);
     assert_true(cache_lookup(&cache, 1, true));
@@ -78,25 +67,11 @@ static void test_dirty_lines_leave_dirty(void **state)
     cache_release(&cache);
 }
 
-static void test_impossible_geometry_is_refused(void **state)
+TEST(test_impossible_geometry_is_refused)
 {
     struct cache cache;
 
-    (void)state;
     assert_int_equal(cache_init(&cache, 0, 4), -EINVAL);
     assert_int_equal(cache_init(&cache, 4, 0), -EINVAL);
     assert_int_equal(cache_init(&cache, 4, CACHE_MAX_WAYS + 1), -EINVAL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lru_replaces_the_least_recently_used),
-        cmocka_unit_test(test_lines_of_other_sets_do_not_meet),
-        cmocka_unit_test(test_way_masks_confine_replacement_not_hits),
-        cmocka_unit_test(test_dirty_lines_leave_dirty),
-        cmocka_unit_test(test_impossible_geometry_is_refused),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

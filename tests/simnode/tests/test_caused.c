@@ -2,7 +2,6 @@
 #include "tests/simnode/tests/test_support.h"
 
 #include <jansson.h>
-#include <math.h>
 
 #include "exporter/source/recording/format.h"
 #include "tests/simnode/recording/caused.h"
@@ -28,13 +27,12 @@ static double sum_of(const double *ns)
     return sum;
 }
 
-static void test_shares(void **state)
+TEST(test_shares)
 {
     struct scenario *scenario = parse_scenario(SCENARIO);
     double all[CONTAINERS], one[CONTAINERS], other[CONTAINERS], both[CONTAINERS], ns[CONTAINERS];
     struct caused *caused;
 
-    (void)state;
     assert_int_equal(caused_new(scenario, &caused), 0);
     assert_true(caused_ns(caused, VICTIM, ALL, all));
     assert_true(all[VICTIM] == 0);
@@ -56,7 +54,7 @@ static void test_shares(void **state)
     scenario_free(scenario);
 }
 
-static void test_recording(void **state)
+TEST(test_recording)
 {
     /* Who causes something, by tick: 2 and 3 the hog pauses, 4 the second one is gone. */
     static const char *const causes[][3] = {
@@ -68,7 +66,6 @@ static void test_recording(void **state)
     ssize_t len;
     int traffic = 0, seen = 0;
 
-    (void)state;
     assert_non_null(file);
     assert_int_equal(record_run(scenario, NULL, file), 0);
     rewind(file);
@@ -100,13 +97,4 @@ static void test_recording(void **state)
     free(line);
     fclose(file);
     scenario_free(scenario);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_shares),
-        cmocka_unit_test(test_recording),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,6 @@
 /* The governor's knobs on a simulated node, and the loop through production code. */
 #include "tests/simnode/tests/test_support.h"
 
-#include <math.h>
-
 #include "tests/simnode/control/actuate.h"
 #include "tests/simnode/control/closed_loop.h"
 
@@ -66,7 +64,7 @@ static void knobs_release(struct knobs_rig *rig)
     scenario_free(rig->scenario);
 }
 
-static void test_a_knob_is_claimed_turned_and_put_back(void **state)
+TEST(test_a_knob_is_claimed_turned_and_put_back)
 {
     struct knobs_rig rig;
     struct claim claim = {.knob = KNOB_CPU, .path = "/hog"};
@@ -74,7 +72,6 @@ static void test_a_knob_is_claimed_turned_and_put_back(void **state)
     enum claim_state found;
     char now[CLAIM_TEXT_MAX];
 
-    (void)state;
     knobs_init(&rig);
 
     const struct actuator_ops *ops = rig.actuators.of[KNOB_CPU].ops;
@@ -131,13 +128,12 @@ static uint64_t hog_instructions(const struct knobs_rig *rig)
 }
 
 /* Each is a knob of its own, and the node feels it: a stream with a tenth of the bandwidth. */
-static void test_ways_and_bandwidth_are_knobs_too(void **state)
+TEST(test_ways_and_bandwidth_are_knobs_too)
 {
     struct knobs_rig rig;
     struct claim claim = {.knob = KNOB_MBA, .path = "/hog"};
     uint64_t before, free, narrow;
 
-    (void)state;
     knobs_init(&rig);
     before = hog_instructions(&rig);
     assert_int_equal(simnode_run_tick(rig.node), 0);
@@ -156,14 +152,13 @@ static void test_ways_and_bandwidth_are_knobs_too(void **state)
     knobs_release(&rig);
 }
 
-static void test_nobody_there_and_nothing_to_take(void **state)
+TEST(test_nobody_there_and_nothing_to_take)
 {
     struct knobs_rig rig;
     struct claim claim = {.knob = KNOB_CPU, .path = "/nobody"};
     enum claim_state found;
     char now[CLAIM_TEXT_MAX];
 
-    (void)state;
     knobs_init(&rig);
 
     const struct actuator_ops *ops = rig.actuators.of[KNOB_CPU].ops;
@@ -196,13 +191,12 @@ static struct closed_loop *new_loop(const struct scenario *scenario)
 
 /* The hog is cut to one core and below, who computes gets all it can use, and nobody is touched
  * before there is anybody to protect from, or afterwards. */
-static void test_the_culprit_is_cut(void **state)
+TEST(test_the_culprit_is_cut)
 {
     struct scenario *scenario = make_scenario_with(ALONE_TICKS + 1, HOG_IDLES);
     struct closed_loop *loop = new_loop(scenario);
     double hog = 0, compute = 0;
 
-    (void)state;
     for (int i = 0; i < ALONE_TICKS; i++)
         assert_int_equal(closed_loop_tick(loop), 0);
     assert_int_equal(closed_loop_changes(loop), 0);
@@ -268,13 +262,12 @@ static double alone_ns(void)
     return sum;
 }
 
-static void test_theta_is_learned_where_nothing_is_calm(void **state)
+TEST(test_theta_is_learned_where_nothing_is_calm)
 {
     struct scenario *scenario = make_scenario_from(1);
     struct closed_loop *loop = new_calibrating(scenario, "baseline");
     double alone = alone_ns(), hog = 0, compute = 0;
 
-    (void)state;
     for (int i = 0; i < 24; i++)
         assert_int_equal(closed_loop_tick(loop), 0);
     assert_true(isnan(closed_loop_baseline_ns(loop, LC)));
@@ -295,12 +288,11 @@ static void test_theta_is_learned_where_nothing_is_calm(void **state)
 }
 
 /* Two runs of the same are the same, to the last instruction. */
-static void test_it_is_deterministic(void **state)
+TEST(test_it_is_deterministic)
 {
     struct scenario *scenario = make_scenario();
     uint64_t instructions[2][3];
 
-    (void)state;
     for (int run = 0; run < 2; run++) {
         struct closed_loop *loop = new_loop(scenario);
 
@@ -317,18 +309,4 @@ static void test_it_is_deterministic(void **state)
     assert_memory_equal(instructions[0], instructions[1], sizeof(instructions[0]));
     assert_true(instructions[0][HOG] > 0);
     scenario_free(scenario);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_knob_is_claimed_turned_and_put_back),
-        cmocka_unit_test(test_ways_and_bandwidth_are_knobs_too),
-        cmocka_unit_test(test_nobody_there_and_nothing_to_take),
-        cmocka_unit_test(test_the_culprit_is_cut),
-        cmocka_unit_test(test_theta_is_learned_where_nothing_is_calm),
-        cmocka_unit_test(test_it_is_deterministic),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

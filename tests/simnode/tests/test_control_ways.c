@@ -1,14 +1,5 @@
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/simnode/formulas/ways.h"
+#include "tests/unit/support/unit.h"
 
 static void near(double got, double want)
 {
@@ -35,17 +26,15 @@ static void expect_slowdowns(const double *hits, const double *want)
         near(slowdown[n], want[n]);
 }
 
-static void slowdowns_by_the_worked_numbers(void **state)
+TEST(slowdowns_by_the_worked_numbers)
 {
-    (void)state;
     static const double hits[] = {0, 8000, 16000, 20000, 22000};
     static const double want[] = {2.09, 1.67, 1.25, 1.04, 0.935};
     expect_slowdowns(hits, want);
 }
 
-static void sampled_sets_stand_for_all(void **state)
+TEST(sampled_sets_stand_for_all)
 {
-    (void)state;
     static const double way_hits[] = {300, 100, 60, 40};
     static const double want_hits[] = {0, 12000, 16000, 18400, 20000};
     static const double want[] = {2.09, 1.46, 1.25, 1.124, 1.04};
@@ -60,18 +49,16 @@ static void sampled_sets_stand_for_all(void **state)
 }
 
 /* 16000 hits more than there were, of 210 cycles each: more than two fifths of the quantum each. */
-static void what_samples_promise_has_a_limit(void **state)
+TEST(what_samples_promise_has_a_limit)
 {
-    (void)state;
     static const double hits[] = {1e6, 16000};
     double slowdown[2];
     assert_true(control_slowdown_by_ways(&counts, hits, 1, slowdown));
     near(slowdown[0], 6e-3 * 0.02 * 5e6 / 24000);
 }
 
-static void who_only_hits_or_misses_tells_nothing(void **state)
+TEST(who_only_hits_or_misses_tells_nothing)
 {
-    (void)state;
     static const double hits[] = {0, 1};
     double slowdown[2];
     for (int i = 0; i < 3; i++) {
@@ -107,9 +94,8 @@ static void expect(const struct control_ways *apps, const unsigned *ways, const 
     }
 }
 
-static void look_ahead_sees_over_a_knee(void **state)
+TEST(look_ahead_sees_over_a_knee)
 {
-    (void)state;
     struct control_ways apps[3];
     three(apps);
     assert_true(control_ways_divide(apps, 3, &own));
@@ -119,9 +105,8 @@ static void look_ahead_sees_over_a_knee(void **state)
 }
 
 /* Where single ways gain nothing, only who looks ahead gives any. */
-static void look_ahead_sees_over_a_plain(void **state)
+TEST(look_ahead_sees_over_a_plain)
 {
-    (void)state;
     static const double cliff[] = {4, 4, 4, 4, 1, 1, 1, 1, 1};
     struct control_ways apps[3];
     three(apps);
@@ -132,9 +117,8 @@ static void look_ahead_sees_over_a_plain(void **state)
 
 /* From nothing, with all 8 ways: the design's second table. Nine ways of which one is the pool's.
  */
-static void from_zero_ways(void **state)
+TEST(from_zero_ways)
 {
-    (void)state;
     static const struct control_cache nine = {.ways = 9, .min_bits = 1, .pool = true};
     static const double longer[] = {1.5, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5};
     double knee9[10], smooth9[10];
@@ -151,9 +135,8 @@ static void from_zero_ways(void **state)
     expect(apps, (const unsigned[]){5, 3, 0}, (const uint32_t[]){0x1f, 0xe0, 0x100});
 }
 
-static void who_gains_nothing_has_as_many_as_the_others(void **state)
+TEST(who_gains_nothing_has_as_many_as_the_others)
 {
-    (void)state;
     struct control_ways apps[3];
     three(apps);
     apps[0].slowdown = apps[1].slowdown = flat;
@@ -164,9 +147,8 @@ static void who_gains_nothing_has_as_many_as_the_others(void **state)
     expect(apps, (const unsigned[]){3, 3, 2}, (const uint32_t[]){0x07, 0x38, 0xc0});
 }
 
-static void a_bound_is_kept_with_the_fewest_ways(void **state)
+TEST(a_bound_is_kept_with_the_fewest_ways)
 {
-    (void)state;
     static const struct {
         double bound;
         unsigned ways[3];
@@ -187,9 +169,8 @@ static void a_bound_is_kept_with_the_fewest_ways(void **state)
 }
 
 /* The first takes what it needs, the second what is left; the third keeps its one. */
-static void two_bounds_in_their_order(void **state)
+TEST(two_bounds_in_their_order)
 {
-    (void)state;
     struct control_ways apps[3];
     three(apps);
     apps[0].bound = 1.5;
@@ -201,9 +182,8 @@ static void two_bounds_in_their_order(void **state)
     expect(apps, (const unsigned[]){5, 2, 0}, (const uint32_t[]){0x1f, 0x60, 0x80});
 }
 
-static void masks_have_so_many_bits_at_least(void **state)
+TEST(masks_have_so_many_bits_at_least)
 {
-    (void)state;
     static const struct control_cache wide = {.ways = 8, .min_bits = 2, .pool = true};
     struct control_ways apps[5];
     three(apps);
@@ -218,9 +198,8 @@ static void masks_have_so_many_bits_at_least(void **state)
 }
 
 /* Random curves: all ways are given, masks are contiguous, do not overlap, and none is empty. */
-static void whatever_the_curves_masks_are_masks(void **state)
+TEST(whatever_the_curves_masks_are_masks)
 {
-    (void)state;
     enum { APPS = 12 };
     static double curves[APPS][CONTROL_WAYS + 1];
     srand(1);
@@ -255,23 +234,4 @@ static void whatever_the_curves_masks_are_masks(void **state)
         if (open)
             assert_int_equal(all | pool, (1ull << cache.ways) - 1);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slowdowns_by_the_worked_numbers),
-        cmocka_unit_test(sampled_sets_stand_for_all),
-        cmocka_unit_test(what_samples_promise_has_a_limit),
-        cmocka_unit_test(who_only_hits_or_misses_tells_nothing),
-        cmocka_unit_test(look_ahead_sees_over_a_knee),
-        cmocka_unit_test(look_ahead_sees_over_a_plain),
-        cmocka_unit_test(from_zero_ways),
-        cmocka_unit_test(who_gains_nothing_has_as_many_as_the_others),
-        cmocka_unit_test(a_bound_is_kept_with_the_fewest_ways),
-        cmocka_unit_test(two_bounds_in_their_order),
-        cmocka_unit_test(masks_have_so_many_bits_at_least),
-        cmocka_unit_test(whatever_the_curves_masks_are_masks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,14 +16,13 @@ static struct simnode *run_trace(struct scenario **scenario, const char *trace)
     return node;
 }
 
-static void test_one_miss(void **state)
+TEST(test_one_miss)
 {
     struct scenario *scenario;
     struct simnode *node = run_trace(&scenario, "0 0\n1000000 0\n");
     struct simnode_truth truth;
     struct simnode_reading rpq;
 
-    (void)state;
     /* Cycle 0 issue, 1 L1 missed, 21 LLC missed, 24 at the controller: ACT, 30 RD,
      * 30 + CL 5 + burst 4 = 39 data, 41 back. */
     simnode_truth(node, 0, &truth);
@@ -45,12 +44,11 @@ static void test_one_miss(void **state)
     release(node, scenario);
 }
 
-static void test_occupancy_from_entry(void **state)
+TEST(test_occupancy_from_entry)
 {
     struct scenario *scenario = parse_scenario(ONE_TRACE);
     struct simnode *node;
 
-    (void)state;
     scenario->machine.occupancy_from_entry = true;
     set_trace(scenario, 0, "0 0\n1000000 0\n");
     node = new_node(scenario);
@@ -62,7 +60,7 @@ static void test_occupancy_from_entry(void **state)
     release(node, scenario);
 }
 
-static void test_two_overlapping_misses(void **state)
+TEST(test_two_overlapping_misses)
 {
     struct scenario *scenario;
     /* 16 lines apart: neighbouring banks. */
@@ -70,7 +68,6 @@ static void test_two_overlapping_misses(void **state)
     struct simnode_truth truth;
     struct simnode_reading rpq;
 
-    (void)state;
     /* Both known at 21 and there at 24. First: ACT 24, RD 30, back at 41. Second: ACT 26 (tRRD),
      * ready 32, bus free 34: RD 34, data 43, back at 45. */
     simnode_truth(node, 0, &truth);
@@ -83,13 +80,12 @@ static void test_two_overlapping_misses(void **state)
     release(node, scenario);
 }
 
-static void test_same_line_is_one_miss(void **state)
+TEST(test_same_line_is_one_miss)
 {
     struct scenario *scenario;
     struct simnode *node = run_trace(&scenario, "0 0\n0 8\n0 32\n1000000 0\n");
     struct simnode_truth truth;
 
-    (void)state;
     simnode_truth(node, 0, &truth);
     assert_int_equal(truth.reads, 1);
     assert_int_equal(total_of(node, 0, GROUP_CORE, ROLE_L3_MISS_READS), 1);
@@ -97,13 +93,12 @@ static void test_same_line_is_one_miss(void **state)
     release(node, scenario);
 }
 
-static void test_trace_writebacks_reach_memory(void **state)
+TEST(test_trace_writebacks_reach_memory)
 {
     struct scenario *scenario = parse_scenario(ONE_TRACE);
     struct simnode_unit_totals totals;
     struct simnode *node;
 
-    (void)state;
     /* An LLC of one line: the written line is pushed out by the next read's fill. */
     scenario->machine.llc = (struct cache_spec){64, 1, 20};
     set_trace(scenario, 0, "0 0 64000\n200 128\n1000000 128\n");
@@ -114,12 +109,11 @@ static void test_trace_writebacks_reach_memory(void **state)
     release(node, scenario);
 }
 
-static void test_retired_instructions(void **state)
+TEST(test_retired_instructions)
 {
     struct scenario *scenario;
     struct simnode *node = run_trace(&scenario, "0 0\n1000000 0\n");
 
-    (void)state;
     /* The load holds the window of 128 until 41; then 3 a cycle, but what was executed while
      * waiting retires at 3 a cycle, too: at cycle T, 3 (T - 41). */
     assert_int_equal(total_of(node, 0, GROUP_CORE, ROLE_INSTRUCTIONS), 3 * (1000 - 41));
@@ -128,7 +122,7 @@ static void test_retired_instructions(void **state)
     release(node, scenario);
 }
 
-static void test_frequency_change(void **state)
+TEST(test_frequency_change)
 {
     struct scenario *scenario =
         parse_scenario("{'scenario':1,'tick_cycles':1000000,"
@@ -141,7 +135,6 @@ static void test_frequency_change(void **state)
     uint64_t before[4] = {0};
     double first = 0;
 
-    (void)state;
     for (int tick = 0; tick < 3; tick++) {
         static const enum role roles[] = {ROLE_CYCLES, ROLE_REF_CYCLES, ROLE_L3_MISS_READS,
                                           ROLE_L3_MISS_READ_OCCUPANCY};
@@ -168,12 +161,11 @@ static void test_frequency_change(void **state)
 }
 
 /* A core that runs faster than its base frequency from the start. */
-static void test_reference_cycles_are_those_of_the_base_frequency(void **state)
+TEST(test_reference_cycles_are_those_of_the_base_frequency)
 {
     struct scenario *scenario = parse_scenario(ONE_TRACE);
     struct simnode *node;
 
-    (void)state;
     scenario->machine.core_hz = 2e9;
     set_trace(scenario, 0, "0 0\n1000000 0\n");
     node = new_node(scenario);
@@ -183,7 +175,7 @@ static void test_reference_cycles_are_those_of_the_base_frequency(void **state)
     release(node, scenario);
 }
 
-static void test_in_order_core(void **state)
+TEST(test_in_order_core)
 {
     struct scenario *scenario = parse_scenario(
         "{'scenario':1,'tick_cycles':100000," TINY_MACHINE
@@ -192,7 +184,6 @@ static void test_in_order_core(void **state)
     struct simnode *node;
     uint64_t before, after;
 
-    (void)state;
     scenario->machine.width = scenario->machine.window = 1;
     node = new_node(scenario);
     assert_int_equal(simnode_run_tick(node), 0);
@@ -251,7 +242,7 @@ static uint64_t naive_instructions(const struct scenario *scenario, uint64_t lat
     return count;
 }
 
-static void test_window_equals_the_naive_model(void **state)
+TEST(test_window_equals_the_naive_model)
 {
     static const struct {
         int64_t width, window;
@@ -259,7 +250,6 @@ static void test_window_equals_the_naive_model(void **state)
     } cases[] = {{3, 128, 1, 0},   {3, 128, 6, 0},    {3, 128, 30, 0}, {3, 128, 30, 1},
                  {3, 128, 6, 0.3}, {4, 224, 12, 0.5}, {2, 16, 5, 0.2}, {1, 1, 4, 0}};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct scenario *scenario =
             parse_scenario("{'scenario':1,'tick_cycles':200000," TINY_MACHINE
@@ -284,22 +274,4 @@ static void test_window_equals_the_naive_model(void **state)
                         (uint64_t)(1.015 * (double)naive));
         release(node, scenario);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_miss),
-        cmocka_unit_test(test_occupancy_from_entry),
-        cmocka_unit_test(test_two_overlapping_misses),
-        cmocka_unit_test(test_same_line_is_one_miss),
-        cmocka_unit_test(test_trace_writebacks_reach_memory),
-        cmocka_unit_test(test_retired_instructions),
-        cmocka_unit_test(test_frequency_change),
-        cmocka_unit_test(test_in_order_core),
-        cmocka_unit_test(test_reference_cycles_are_those_of_the_base_frequency),
-        cmocka_unit_test(test_window_equals_the_naive_model),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,7 @@
 /* One channel against hand-computed command sequences. Clocks throughout. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "tests/simnode/model/dram.h"
 #include "tests/simnode/model/simclock.h"
+#include "tests/unit/support/unit.h"
 
 static struct dram_config simple_config(void)
 {
@@ -60,6 +53,8 @@ static int teardown(void **state)
     free(scene);
     return 0;
 }
+
+#define DRAM_TEST(name) TEST_WITH(name, setup, teardown)
 
 static void begin(struct scene *s, unsigned apps)
 {
@@ -117,7 +112,7 @@ static void begin_open(struct scene *s)
     expect(s, 6, DRAM_READ, 0);
 }
 
-static void test_closed_bank_row_hit_and_row_conflict(void **state)
+DRAM_TEST(test_closed_bank_row_hit_and_row_conflict)
 {
     struct scene *s = *state;
     struct dram_command command;
@@ -145,7 +140,7 @@ static void test_closed_bank_row_hit_and_row_conflict(void **state)
     expect(s, 216, DRAM_READ, 2);
 }
 
-static void test_first_ready_then_first_come(void **state)
+DRAM_TEST(test_first_ready_then_first_come)
 {
     struct scene *s = *state;
     begin_open(s);
@@ -161,7 +156,7 @@ static void test_first_ready_then_first_come(void **state)
     assert_int_equal(s->channel.precharges, 1);
 }
 
-static void test_priority_goes_before_row_hits(void **state)
+DRAM_TEST(test_priority_goes_before_row_hits)
 {
     struct scene *s = *state;
     begin_open(s);
@@ -182,7 +177,7 @@ static void test_priority_goes_before_row_hits(void **state)
     expect(s, 37, DRAM_PRE, 0);
 }
 
-static void test_between_banks_ready_reads_then_age(void **state)
+DRAM_TEST(test_between_banks_ready_reads_then_age)
 {
     struct scene *s = *state;
     begin_open(s);
@@ -196,7 +191,7 @@ static void test_between_banks_ready_reads_then_age(void **state)
     expect(s, 23, DRAM_ACT, 2);
 }
 
-static void test_exclusive_priority_leaves_nothing_to_others(void **state)
+DRAM_TEST(test_exclusive_priority_leaves_nothing_to_others)
 {
     struct scene *s = *state;
     s->config.priority_exclusive = true;
@@ -213,7 +208,7 @@ static void test_exclusive_priority_leaves_nothing_to_others(void **state)
 }
 
 /* With an open row that another still reads, and a drain of writes under way. */
-static void test_priority_after_rows_finishes_what_is_begun(void **state)
+DRAM_TEST(test_priority_after_rows_finishes_what_is_begun)
 {
     struct scene *s = *state;
     s->config.priority_after_rows = true;
@@ -238,7 +233,7 @@ static void test_priority_after_rows_finishes_what_is_begun(void **state)
 
 /* The queue is full of others, and the prioritised read waits before it: only they can make room.
  */
-static void test_exclusive_priority_needs_a_place_in_the_queue(void **state)
+DRAM_TEST(test_exclusive_priority_needs_a_place_in_the_queue)
 {
     struct scene *s = *state;
     s->config.priority_exclusive = true;
@@ -255,7 +250,7 @@ static void test_exclusive_priority_needs_a_place_in_the_queue(void **state)
     expect(s, 17, DRAM_READ, 0);
 }
 
-static void test_four_activate_window(void **state)
+DRAM_TEST(test_four_activate_window)
 {
     struct scene *s = *state;
     uint64_t acts[5];
@@ -295,7 +290,7 @@ static void drain(struct scene *s, int priority_app)
     assert_int_equal(s->channel.cas_writes, 3);
 }
 
-static void test_writes_drain_between_high_and_low(void **state)
+DRAM_TEST(test_writes_drain_between_high_and_low)
 {
     struct scene *s = *state;
     drain(s, -1);
@@ -303,7 +298,7 @@ static void test_writes_drain_between_high_and_low(void **state)
     drain(s, 0); /* whose reads wait */
 }
 
-static void test_a_full_queue_holds_reads_before_it(void **state)
+DRAM_TEST(test_a_full_queue_holds_reads_before_it)
 {
     struct scene *s = *state;
     s->config.read_queue = 1;
@@ -320,7 +315,7 @@ static void test_a_full_queue_holds_reads_before_it(void **state)
     assert_int_equal(s->channel.inserts, 2);
 }
 
-static void test_refresh_closes_rows_and_blocks(void **state)
+DRAM_TEST(test_refresh_closes_rows_and_blocks)
 {
     struct scene *s = *state;
     s->config.timing.refi = 1000;
@@ -332,7 +327,7 @@ static void test_refresh_closes_rows_and_blocks(void **state)
     expect(s, 1056, DRAM_READ, 1);
 }
 
-static void test_idle_rows_are_closed(void **state)
+DRAM_TEST(test_idle_rows_are_closed)
 {
     struct scene *s = *state;
     s->config.page_idle_clocks = 100;
@@ -342,7 +337,7 @@ static void test_idle_rows_are_closed(void **state)
     expect(s, 300, DRAM_ACT, 1); /* no precharge to pay */
 }
 
-static void test_locating_is_one_to_one(void **state)
+DRAM_TEST(test_locating_is_one_to_one)
 {
     struct scene *s = *state;
     bool seen[8][4][16] = {{{false}}}; /* 8 banks, 4 rows, 16 lines of a row */
@@ -374,7 +369,7 @@ static int next_read(struct scene *s)
 }
 
 /* A row is open. Five more reads of it by one application, and one of another row by another. */
-static void test_a_batch_bounds_the_wait(void **state)
+DRAM_TEST(test_a_batch_bounds_the_wait)
 {
     static const int plain[] = {0, 0, 0, 0, 0, 1}, batches[] = {0, 0, 1, 0, 0, 0};
     struct scene *s = *state;
@@ -393,7 +388,7 @@ static void test_a_batch_bounds_the_wait(void **state)
 
 /* All rows differ. Application 0 has three reads in bank 0, 1 has one there and one in bank 1; 2
  * has two in bank 0. So 1 has one at most in a bank, 2 has two, 0 has three. */
-static void test_the_shortest_of_a_batch_goes_first(void **state)
+DRAM_TEST(test_the_shortest_of_a_batch_goes_first)
 {
     static const struct {
         unsigned bank;
@@ -407,29 +402,4 @@ static void test_the_shortest_of_a_batch_goes_first(void **state)
         push(s, pushed[i].bank, i + 1, pushed[i].app, 0);
     for (int i = 0; i < 7; i++)
         assert_int_equal(next_read(s), order[i]);
-}
-
-#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_closed_bank_row_hit_and_row_conflict),
-        TEST(test_first_ready_then_first_come),
-        TEST(test_priority_goes_before_row_hits),
-        TEST(test_between_banks_ready_reads_then_age),
-        TEST(test_exclusive_priority_leaves_nothing_to_others),
-        TEST(test_exclusive_priority_needs_a_place_in_the_queue),
-        TEST(test_priority_after_rows_finishes_what_is_begun),
-        TEST(test_four_activate_window),
-        TEST(test_writes_drain_between_high_and_low),
-        TEST(test_a_full_queue_holds_reads_before_it),
-        TEST(test_refresh_closes_rows_and_blocks),
-        TEST(test_idle_rows_are_closed),
-        TEST(test_locating_is_one_to_one),
-        TEST(test_a_batch_bounds_the_wait),
-        TEST(test_the_shortest_of_a_batch_goes_first),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

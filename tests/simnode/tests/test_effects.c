@@ -41,12 +41,11 @@ static struct result run_trace(struct scenario *scenario, const char *trace)
     return result;
 }
 
-static void test_tlb_miss(void **state)
+TEST(test_tlb_miss)
 {
     struct scenario *scenario = parse_scenario(ONE_CONTAINER);
     struct result result;
 
-    (void)state;
     scenario->effects.tlb = true;
     scenario->machine.tlb_walk_cycles = 40;
     /* The walk comes first and nothing counts it; the second read is of the same page. */
@@ -56,12 +55,11 @@ static void test_tlb_miss(void **state)
     assert_int_equal(result.occupancy, 20 + 20);
 }
 
-static void test_full_super_queue(void **state)
+TEST(test_full_super_queue)
 {
     struct scenario *scenario = parse_scenario(ONE_CONTAINER);
     struct result result;
 
-    (void)state;
     scenario->effects.super_queue = true;
     scenario->machine.super_queue = 1;
     /* The second has its entry at 41, its lookup until 61; ACT 64, RD 70, data 79, back at 81. */
@@ -71,12 +69,11 @@ static void test_full_super_queue(void **state)
     assert_int_equal(result.occupancy, 20 + 20);
 }
 
-static void test_busy_llc(void **state)
+TEST(test_busy_llc)
 {
     struct scenario *scenario = parse_scenario(ONE_CONTAINER);
     struct result result;
 
-    (void)state;
     scenario->effects.llc_busy = true;
     scenario->machine.llc_ports = 1;
     scenario->machine.llc_port_cycles = 4;
@@ -87,7 +84,7 @@ static void test_busy_llc(void **state)
     assert_int_equal(result.occupancy, 20 + 20);
 }
 
-static void test_dirty_eviction(void **state)
+TEST(test_dirty_eviction)
 {
     for (int on = 0; on < 2; on++) {
         struct scenario *scenario = parse_scenario(ONE_CONTAINER);
@@ -95,7 +92,6 @@ static void test_dirty_eviction(void **state)
         struct result result;
         uint64_t line;
 
-        (void)state;
         scenario->effects.dirty_evictions = on;
         scenario->machine.llc = (struct cache_spec){64, 1, 20};
         scenario->machine.dram.timing.rcd = 30;
@@ -133,13 +129,12 @@ static struct scenario *two_sockets(const char *cpu)
     return scenario;
 }
 
-static void test_remote_memory(void **state)
+TEST(test_remote_memory)
 {
     struct scenario *scenario = two_sockets("1");
     struct simnode *node;
     struct result result;
 
-    (void)state;
     set_trace(scenario, 0, "0 0\n1000000 0\n");
     node = new_node(scenario);
     result = run_node(node);
@@ -152,11 +147,10 @@ static void test_remote_memory(void **state)
 }
 
 /* The link moves a line in 10 ns: what leaves together arrives one after the other. */
-static void test_link_bandwidth(void **state)
+TEST(test_link_bandwidth)
 {
     static const double second_ns[] = {65, 71};
 
-    (void)state;
     for (int limited = 0; limited < 2; limited++) {
         struct scenario *scenario = two_sockets("1");
         struct simnode *node;
@@ -189,7 +183,7 @@ static void see_prefetch(void *context, const struct request *request, uint64_t 
         seen->lines[seen->n++] = request->line - seen->base;
 }
 
-static void test_prefetcher(void **state)
+TEST(test_prefetcher)
 {
     /* Every second line. The third equal step starts it, two at a time; then it keeps four strides
      * ahead. And lines in no order, which it leaves alone. */
@@ -198,7 +192,6 @@ static void test_prefetcher(void **state)
         "0 0\n300 320\n300 448\n300 1280\n300 1344\n300 960\n300 64\n1000000 0\n"};
     static const uint64_t expected[] = {8, 10, 12, 14, 16, 18, 20};
 
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct scenario *scenario = parse_scenario(ONE_CONTAINER);
         struct seen seen = {0};
@@ -219,11 +212,10 @@ static void test_prefetcher(void **state)
 
 /* Serrano 2011, table 1: two boards of two sockets, cores in order; 100 cycles to the own memory,
  * 142 to the board's other, 410 to the other board. */
-static void test_three_regions_of_an_in_order_core(void **state)
+TEST(test_three_regions_of_an_in_order_core)
 {
     static const uint64_t latency_ns[] = {100, 142, 410, 410};
 
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         struct scenario *scenario = two_sockets("0");
         struct machine_spec *machine = &scenario->machine;
@@ -249,14 +241,13 @@ static void test_three_regions_of_an_in_order_core(void **state)
     }
 }
 
-static void test_remote_cache_hit(void **state)
+TEST(test_remote_cache_hit)
 {
     struct scenario *scenario = two_sockets("0");
     struct simnode_reading rpq;
     struct simnode *node;
     struct result result;
 
-    (void)state;
     scenario->effects.remote_cache_hits = true;
     set_trace(scenario, 0, "0 0\n1000000 0\n");
     node = new_node(scenario);
@@ -271,9 +262,8 @@ static void test_remote_cache_hit(void **state)
     release(node, scenario);
 }
 
-static void test_joining_a_prefetch(void **state)
+TEST(test_joining_a_prefetch)
 {
-    (void)state;
     for (int on = 0; on < 2; on++) {
         struct scenario *scenario = parse_scenario(ONE_CONTAINER);
         struct result result;
@@ -294,33 +284,13 @@ static void test_joining_a_prefetch(void **state)
     }
 }
 
-static void test_lookup_at_its_own_clock(void **state)
+TEST(test_lookup_at_its_own_clock)
 {
     struct scenario *scenario = parse_scenario(ONE_CONTAINER);
     struct result result;
 
-    (void)state;
     scenario->machine.llc_hz = 5e8; /* 20 cycles of 2 ns */
     result = run_trace(scenario, "0 0\n1000000 0\n");
     assert_true(result.true_ns == 61.0);
     assert_int_equal(result.occupancy, 20);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tlb_miss),
-        cmocka_unit_test(test_full_super_queue),
-        cmocka_unit_test(test_busy_llc),
-        cmocka_unit_test(test_dirty_eviction),
-        cmocka_unit_test(test_remote_memory),
-        cmocka_unit_test(test_remote_cache_hit),
-        cmocka_unit_test(test_joining_a_prefetch),
-        cmocka_unit_test(test_lookup_at_its_own_clock),
-        cmocka_unit_test(test_three_regions_of_an_in_order_core),
-        cmocka_unit_test(test_link_bandwidth),
-        cmocka_unit_test(test_prefetcher),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

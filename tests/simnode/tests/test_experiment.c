@@ -4,8 +4,6 @@
  */
 #include "tests/simnode/tests/test_support.h"
 
-#include <math.h>
-
 #include "exporter/base/textbuf.h"
 #include "exporter/governor/decide/experiment.h"
 #include "tests/unit/support/governor_start.h"
@@ -179,14 +177,14 @@ static void experiment_with(struct scene *scene, int suspect, unsigned counts[EX
                   counts[EXPERIMENT_UNDECIDED], counts[EXPERIMENT_ABANDONED], EXPERIMENTS, pairs);
 }
 
-static void who_does_it_is_confirmed(void **state)
+TEST_WITH(who_does_it_is_confirmed, setup, teardown)
 {
     unsigned counts[EXPERIMENT_VERDICTS];
     experiment_with(*state, HOG, counts);
     assert_int_equal(counts[EXPERIMENT_CONFIRMED], EXPERIMENTS);
 }
 
-static void who_only_computes_is_refuted(void **state)
+TEST_WITH(who_only_computes_is_refuted, setup, teardown)
 {
     unsigned counts[EXPERIMENT_VERDICTS];
     experiment_with(*state, INNOCENT, counts);
@@ -194,7 +192,7 @@ static void who_only_computes_is_refuted(void **state)
 }
 
 /* As the exporter sees it, one is as good an explanation as the other. */
-static void in_step_the_innocent_is_not_confirmed(void **state)
+TEST_WITH(in_step_the_innocent_is_not_confirmed, setup, teardown)
 {
     struct scene *scene = *state;
     unsigned counts[EXPERIMENT_VERDICTS];
@@ -206,14 +204,4 @@ static void in_step_the_innocent_is_not_confirmed(void **state)
     experiment_with(scene, HOG, counts);
     assert_true(counts[EXPERIMENT_CONFIRMED] >= EXPERIMENTS * 8 / 10);
     assert_int_equal(counts[EXPERIMENT_REFUTED], 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(who_does_it_is_confirmed, setup, teardown),
-        cmocka_unit_test_setup_teardown(who_only_computes_is_refuted, setup, teardown),
-        cmocka_unit_test_setup_teardown(in_step_the_innocent_is_not_confirmed, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

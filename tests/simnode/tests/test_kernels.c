@@ -3,7 +3,6 @@
  * right result when their accesses are given data.
  */
 #include <complex.h>
-#include <math.h>
 
 #include "tests/simnode/tests/test_support.h"
 
@@ -56,13 +55,12 @@ static void butterfly(struct kernel *kernel, complex double *x, const complex do
     *p += product;
 }
 
-static void test_fft_transforms(void **state)
+TEST(test_fft_transforms)
 {
     enum { N = 128, STAGES = 7, PALINDROMES = 16 };
     struct kernel kernel = new_kernel(KERNEL_FFT, 0);
     complex double x[N + N / 2], *w = x + N, input[N];
 
-    (void)state;
     assert_int_equal(kernel.n, N);
     for (int i = 0; i < N / 2; i++)
         w[i] = cexp(-2 * M_PI * I * i / N);
@@ -82,13 +80,12 @@ static void test_fft_transforms(void **state)
     }
 }
 
-static void test_lu_decomposes(void **state)
+TEST(test_lu_decomposes)
 {
     enum { N = 22 };
     struct kernel kernel = new_kernel(KERNEL_LU, 0);
     double a[N * N], input[N * N];
 
-    (void)state;
     assert_int_equal(kernel.n, N);
     for (int round = 0; round < 2; round++) {
         struct kernel_access at[3];
@@ -118,12 +115,11 @@ static void test_lu_decomposes(void **state)
     }
 }
 
-static void test_ocean_takes_means(void **state)
+TEST(test_ocean_takes_means)
 {
     enum { N = 16 };
     struct kernel kernel = new_kernel(KERNEL_OCEAN, 0);
 
-    (void)state;
     assert_int_equal(kernel.n, N);
     for (size_t sweep = 0; sweep < 4; sweep++) {
         for (size_t i = 1; i < N - 1; i++) {
@@ -141,12 +137,11 @@ static void test_ocean_takes_means(void **state)
     }
 }
 
-static void test_radix_moves_every_key_once(void **state)
+TEST(test_radix_moves_every_key_once)
 {
     enum { N = 256, COUNTERS = 2 * N * 4, ROUNDS = 8 };
     struct kernel kernel = new_kernel(KERNEL_RADIX, 0);
 
-    (void)state;
     assert_int_equal(kernel.n, N);
     for (size_t round = 0; round < ROUNDS; round++) {
         size_t counts[256] = {0}, last[256] = {0}, source = round % 2 * N;
@@ -178,12 +173,11 @@ static void test_radix_moves_every_key_once(void **state)
     }
 }
 
-static void test_hash_follows_chains(void **state)
+TEST(test_hash_follows_chains)
 {
     struct kernel kernel = new_kernel(KERNEL_HASH, 0.25);
     uint64_t lookups = 0, entries = 0, stores = 0;
 
-    (void)state;
     assert_int_equal(kernel.n, BYTES / 40);
     for (int i = 0; i < 100000; i++) {
         struct kernel_access a;
@@ -200,14 +194,13 @@ static void test_hash_follows_chains(void **state)
     assert_float_equal((double)stores / (double)lookups, 0.25, 0.01);
 }
 
-static void test_a_kernel_as_a_workload(void **state)
+TEST(test_a_kernel_as_a_workload)
 {
     struct workload_spec spec = {
         .kind = WORKLOAD_OCEAN, .bytes = BYTES, .instructions_per_access = 3, .store_bytes = 8};
     uint64_t stores = 0, instructions = 0, n = 120000;
     struct workload workload;
 
-    (void)state;
     assert_int_equal(workload_init(&workload, &spec, SEED), 0);
     for (uint64_t i = 0; i < n; i++) {
         struct op op;
@@ -220,18 +213,4 @@ static void test_a_kernel_as_a_workload(void **state)
     assert_int_equal(stores, n / 6);
     assert_float_equal((double)instructions / (double)n, 3, 0.05);
     workload_release(&workload);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fft_transforms),
-        cmocka_unit_test(test_lu_decomposes),
-        cmocka_unit_test(test_ocean_takes_means),
-        cmocka_unit_test(test_radix_moves_every_key_once),
-        cmocka_unit_test(test_hash_follows_chains),
-        cmocka_unit_test(test_a_kernel_as_a_workload),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

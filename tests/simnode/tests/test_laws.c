@@ -45,7 +45,7 @@ static void add_request(void *context, const struct request *request, uint64_t d
 
 /* Occupancies are integrals, the sums are of single requests: they must agree but for what is
  * under way at the end. */
-static void test_littles_law(void **state)
+TEST(test_littles_law)
 {
     struct scenario *scenario = parse_scenario(ASM_MIX);
     struct simnode *node = new_node(scenario);
@@ -53,7 +53,6 @@ static void test_littles_law(void **state)
     uint64_t occupancy = 0, reads = 0;
     struct simnode_reading rpq;
 
-    (void)state;
     simnode_observe(node, add_request, &sums);
     for (int i = 0; i < 5; i++)
         assert_int_equal(simnode_run_tick(node), 0);
@@ -73,12 +72,11 @@ static void test_littles_law(void **state)
     release(node, scenario);
 }
 
-static void test_core_estimate_equals_the_truth_without_effects(void **state)
+TEST(test_core_estimate_equals_the_truth_without_effects)
 {
     struct scenario *scenario = parse_scenario(ASM_MIX);
     struct simnode *node = new_node(scenario);
 
-    (void)state;
     /* The super queue's wait is outside the counters: without it every cycle is accounted for. */
     scenario->effects.super_queue = false;
     for (int i = 0; i < 5; i++)
@@ -95,13 +93,12 @@ static void test_core_estimate_equals_the_truth_without_effects(void **state)
     release(node, scenario);
 }
 
-static void test_bandwidth_stays_below_the_peak(void **state)
+TEST(test_bandwidth_stays_below_the_peak)
 {
     struct scenario *scenario = parse_scenario(ASM_MIX);
     struct simnode *node;
     uint64_t before = 0;
 
-    (void)state;
     scenario->epoch_cycles = 0; /* an epoch's priority leaves clocks unused */
     node = new_node(scenario);
     for (int i = 0; i < 10; i++) {
@@ -150,13 +147,12 @@ static void check_monotony(struct simnode *node,
     }
 }
 
-static void test_counters_never_fall(void **state)
+TEST(test_counters_never_fall)
 {
     struct scenario *scenario = parse_scenario(FULL_MIX);
     uint64_t before[CONTAINERS + UNITS][GROUP_COUNT][GROUP_MAX_ROLES + 1] = {{{0}}};
     struct simnode *node;
 
-    (void)state;
     scenario->containers[1].memory[0].pmm = true;
     node = new_node(scenario);
     assert_int_equal(simnode_units(node), UNITS);
@@ -170,13 +166,12 @@ static void test_counters_never_fall(void **state)
     release(node, scenario);
 }
 
-static void test_reads_are_conserved(void **state)
+TEST(test_reads_are_conserved)
 {
     struct scenario *scenario = parse_scenario(FULL_MIX);
     struct simnode *node = new_node(scenario);
     uint64_t inserts = 0, served = 0;
 
-    (void)state;
     for (int i = 0; i < 5; i++)
         assert_int_equal(simnode_run_tick(node), 0);
     for (size_t i = 0; i < node->n_units; i++) {
@@ -199,11 +194,10 @@ static void test_reads_are_conserved(void **state)
     release(node, scenario);
 }
 
-static void test_a_run_is_a_function_of_its_scenario(void **state)
+TEST(test_a_run_is_a_function_of_its_scenario)
 {
     const char *text[2] = {FULL_MIX, ASM_MIX};
 
-    (void)state;
     for (int t = 0; t < 2; t++) {
         struct scenario *scenario = parse_scenario(text[t]);
         struct simnode *a = new_node(scenario), *b = new_node(scenario);
@@ -223,11 +217,10 @@ static void test_a_run_is_a_function_of_its_scenario(void **state)
     }
 }
 
-static void test_another_seed_is_another_run(void **state)
+TEST(test_another_seed_is_another_run)
 {
     uint64_t reads[3];
 
-    (void)state;
     for (int i = 0; i < 3; i++) {
         char text[2048];
         struct scenario *scenario;
@@ -242,19 +235,4 @@ static void test_another_seed_is_another_run(void **state)
     }
     assert_int_equal(reads[0], reads[1]);
     assert_int_not_equal(reads[0], reads[2]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_littles_law),
-        cmocka_unit_test(test_core_estimate_equals_the_truth_without_effects),
-        cmocka_unit_test(test_bandwidth_stays_below_the_peak),
-        cmocka_unit_test(test_counters_never_fall),
-        cmocka_unit_test(test_reads_are_conserved),
-        cmocka_unit_test(test_a_run_is_a_function_of_its_scenario),
-        cmocka_unit_test(test_another_seed_is_another_run),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,6 @@
 /* The node behind the interface of counter sources. */
 #include "tests/simnode/tests/test_support.h"
 
-#include <math.h>
-
 #include "collectors/table.h"
 #include "tests/simnode/recording/live.h"
 #include "tests/unit/support/collector_rig.h"
@@ -31,7 +29,7 @@ static uint64_t read_role(struct source *source, uint64_t handle, enum group gro
     return reading_row(&reading, 0)->count[group_index(group, role)];
 }
 
-static void test_reads_what_the_node_counts(void **state)
+TEST(test_reads_what_the_node_counts)
 {
     struct scenario *scenario = parse_scenario(
         "{'scenario':1,'tick_cycles':1000000,'machine':{'preset':'clx','cores_per_socket':2},"
@@ -46,7 +44,6 @@ static void test_reads_what_the_node_counts(void **state)
     struct verdict why;
     size_t n;
 
-    (void)state;
     assert_int_equal(simnode_source_new(node, scenario, &source), 0);
     assert_int_equal(open_key(source, SCOPE_CGROUP, "c1", GROUP_CORE, &core), 0);
     assert_int_equal(open_key(source, SCOPE_THREAD, "p0", GROUP_CORE, &thread), 0);
@@ -138,9 +135,8 @@ static void expect_latencies(struct running *running, enum group group, enum rol
 }
 
 /* The node speeds up. */
-static void test_core_latency_of_a_running_node(void **state)
+TEST(test_core_latency_of_a_running_node)
 {
-    (void)state;
     struct running *running = running_new(
         "{'scenario':1,'tick_cycles':500000,'machine':{'preset':'clx','cores_per_socket':2},"
         "'frequency_changes':[{'tick':3,'core_frequency_hz':2.6e9}],"
@@ -154,9 +150,8 @@ static void test_core_latency_of_a_running_node(void **state)
 
 /* The same of an AMD: misses in flight and fills, of which the latency is made. The table's t1 and
  * the times of hits are known; nothing here is approximate but the tick's edges. */
-static void test_core_latency_from_fills(void **state)
+TEST(test_core_latency_from_fills)
 {
-    (void)state;
     struct running *running = running_new(
         "{'scenario':1,'tick_cycles':500000,'machine':{'preset':'zen4','cores_per_socket':8},"
         "'effects':{'super_queue':true},"
@@ -184,9 +179,8 @@ static void test_core_latency_from_fills(void **state)
 static const struct source_thread probe_thread = {.key = "p0", .kind = "probe", .tid = 1};
 
 /* A machine whose constant nobody has written down. */
-static void test_the_probe_calibrates_on_a_running_node(void **state)
+TEST(test_the_probe_calibrates_on_a_running_node)
 {
-    (void)state;
     struct running *running = running_new(
         "{'scenario':1,'tick_cycles':100000,'machine':{'preset':'clx','cores_per_socket':2,"
         "'llc':{'lookup_cycles':39}},'workloads':{'c':{'kind':'chase'}},"
@@ -207,9 +201,8 @@ static void test_the_probe_calibrates_on_a_running_node(void **state)
 
 /* Ice Lake and later: only what is outside the core is calibrated, in seconds. In the model a
  * lookup ends with a core cycle. */
-static void test_the_probe_calibrates_in_two_parts(void **state)
+TEST(test_the_probe_calibrates_in_two_parts)
 {
-    (void)state;
     struct running *running = running_new(
         "{'scenario':1,'tick_cycles':100000,'machine':{'preset':'clx','cores_per_socket':2,"
         "'core_frequency_hz':3.8e9,'llc':{'lookup_cycles':72,'clock_hz':2.4e9}},"
@@ -230,17 +223,4 @@ static void test_the_probe_calibrates_in_two_parts(void **state)
     assert_float_equal(rig->facts.machine.cache_seconds * 1e9, 30, 0.5);
     assert_true(rig_value(rig, "interference_core_latency_error_ratio", "numa_node=\"0\"") < 0.005);
     running_free(running);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reads_what_the_node_counts),
-        cmocka_unit_test(test_core_latency_of_a_running_node),
-        cmocka_unit_test(test_core_latency_from_fills),
-        cmocka_unit_test(test_the_probe_calibrates_on_a_running_node),
-        cmocka_unit_test(test_the_probe_calibrates_in_two_parts),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

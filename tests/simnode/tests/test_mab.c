@@ -63,24 +63,22 @@ static struct simnode *run(struct scenario *scenario, const char *trace)
     return node;
 }
 
-static void test_memory_and_l2(void **state)
+TEST(test_memory_and_l2)
 {
     struct scenario *scenario = with_mabs();
     /* The third is in the L2, not in the L1 of one line: in flight from 1 to 11. */
     struct simnode *node = run(scenario, "0 0\n600 " OTHER_BANK "\n600 0\n" END);
 
-    (void)state;
     assert_counts(node, 50 + 50 + 10, 1, 0, 2);
     assert_true(truth_ns(node) == 2 * (1 + 50.0));
     release(node, scenario);
 }
 
-static void test_llc(void **state)
+TEST(test_llc)
 {
     struct scenario *scenario = with_mabs();
     struct simnode *node;
 
-    (void)state;
     set_trace(scenario, 0, "0 0\n" END);
     node = new_node(scenario);
     cache_insert(&node->domains[0].llc, node->cores[0].line_base, false, CACHE_ALL_WAYS);
@@ -89,12 +87,11 @@ static void test_llc(void **state)
     release(node, scenario);
 }
 
-static void test_buffer_taken_later(void **state)
+TEST(test_buffer_taken_later)
 {
     struct scenario *scenario = with_mabs();
     struct simnode *node;
 
-    (void)state;
     scenario->machine.mab_delay_cycles = 3;
     node = run(scenario, "0 0\n600 " OTHER_BANK "\n600 0\n" END);
     assert_counts(node, 47 + 47 + 7, 1, 0, 2);
@@ -102,30 +99,27 @@ static void test_buffer_taken_later(void **state)
     release(node, scenario);
 }
 
-static void test_no_buffers_no_counters(void **state)
+TEST(test_no_buffers_no_counters)
 {
     struct scenario *scenario = parse_scenario(ONE_TRACE);
     struct simnode *node = run(scenario, "0 0\n" END);
     struct simnode_reading reading;
 
-    (void)state;
     assert_int_equal(simnode_read_container(node, 0, GROUP_FILLS, &reading), -ENOENT);
     release(node, scenario);
 }
 
-static void test_one_line_has_one_buffer(void **state)
+TEST(test_one_line_has_one_buffer)
 {
     struct scenario *scenario = with_mabs();
     struct simnode *node = run(scenario, "0 0\n0 8\n0 32\n" END);
 
-    (void)state;
     assert_counts(node, 50, 0, 0, 1);
     release(node, scenario);
 }
 
-static void test_buffers_run_out(void **state)
+TEST(test_buffers_run_out)
 {
-    (void)state;
     for (int on = 0; on < 2; on++) {
         struct scenario *scenario = with_mabs();
         struct simnode *node;
@@ -156,9 +150,8 @@ static struct simnode *run_prefetch(struct scenario *scenario)
 }
 
 /* A prefetch into the L2 has no buffer; the load that waits for it has one, from c + 3 on. */
-static void test_late_prefetch_into_the_l2(void **state)
+TEST(test_late_prefetch_into_the_l2)
 {
-    (void)state;
     for (int from_l2 = 0; from_l2 < 2; from_l2++) {
         struct scenario *scenario = with_mabs();
         struct simnode_truth truth;
@@ -177,9 +170,8 @@ static void test_late_prefetch_into_the_l2(void **state)
 }
 
 /* What memory is to send may at the same time wait for the only buffer: else it never ends. */
-static void test_prefetch_in_two_queues(void **state)
+TEST(test_prefetch_in_two_queues)
 {
-    (void)state;
     struct scenario *scenario;
     struct simnode *node;
     struct simnode_truth truth;
@@ -198,12 +190,11 @@ static void test_prefetch_in_two_queues(void **state)
 
 /* One into the L1 has its own buffer, from c + 2 on; the load takes none. It starts the prefetch of
  * the sixth, in flight from c + 4 to c + 53. */
-static void test_prefetch_into_the_l1(void **state)
+TEST(test_prefetch_into_the_l1)
 {
     struct scenario *scenario = with_mabs();
     struct simnode *node;
 
-    (void)state;
     scenario->machine.prefetch_into_l1 = true;
     node = run_prefetch(scenario);
     assert_counts(node, ROW_MISS + 3 * ROW_HIT + (49 - 2) + (53 - 4), 0, 0, 6);
@@ -212,12 +203,11 @@ static void test_prefetch_into_the_l1(void **state)
 
 /* There is no buffer for the prefetch, so that it does not happen, and the load waits for one from
  * c + 3 to c + 45: L2 55, LLC 75, RD 78, back at c + 89. */
-static void test_a_prefetch_without_buffer_is_dropped(void **state)
+TEST(test_a_prefetch_without_buffer_is_dropped)
 {
     struct scenario *scenario = with_mabs();
     struct simnode *node;
 
-    (void)state;
     scenario->machine.prefetch_into_l1 = true;
     scenario->machine.mabs = 1;
     scenario->effects.mabs = true;
@@ -228,7 +218,7 @@ static void test_a_prefetch_without_buffer_is_dropped(void **state)
 }
 
 /* Stores' misses are counted as loads' are: in the end one fill for each line that was fetched. */
-static void test_stores(void **state)
+TEST(test_stores)
 {
     struct scenario *scenario = parse_scenario(
         "{'scenario':1,'tick_cycles':50000," TINY_MACHINE
@@ -239,7 +229,6 @@ static void test_stores(void **state)
     struct simnode *node;
     struct counts counts;
 
-    (void)state;
     scenario->machine.mabs = 24;
     node = new_node(scenario);
     assert_int_equal(simnode_run_tick(node), 0);
@@ -256,7 +245,7 @@ static void test_stores(void **state)
 
 /* Many independent misses: never more in flight than there are buffers, and nearly always all. What
  * the L2 serves, 10 cycles each, waits for none. */
-static void test_never_more_than_there_are(void **state)
+TEST(test_never_more_than_there_are)
 {
     struct scenario *scenario =
         parse_scenario("{'scenario':1,'tick_cycles':500000,'machine':{'preset':'zen4'},"
@@ -266,7 +255,6 @@ static void test_never_more_than_there_are(void **state)
     struct simnode *node = new_node(scenario);
     struct counts counts;
 
-    (void)state;
     assert_int_equal(scenario->machine.mabs, 24);
     assert_int_equal(simnode_run_tick(node), 0);
     counts = counts_of(node);
@@ -288,9 +276,8 @@ static struct scenario *two_complexes(void)
     return scenario;
 }
 
-static void test_each_complex_has_a_cache(void **state)
+TEST(test_each_complex_has_a_cache)
 {
-    (void)state;
     for (int remote = 0; remote < 2; remote++) {
         struct scenario *scenario = two_complexes();
         struct simnode *node;
@@ -311,9 +298,8 @@ static void test_each_complex_has_a_cache(void **state)
 }
 
 /* The way into the complex moves a line in 10 ns. Data at 39 and 43: the second leaves at 49. */
-static void test_bandwidth_of_a_complex(void **state)
+TEST(test_bandwidth_of_a_complex)
 {
-    (void)state;
     for (int limited = 0; limited < 2; limited++) {
         struct scenario *scenario = two_complexes();
         struct simnode *node;
@@ -324,26 +310,4 @@ static void test_bandwidth_of_a_complex(void **state)
         assert_counts(node, 40 + (limited ? 50 : 44), 0, 0, 2);
         release(node, scenario);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory_and_l2),
-        cmocka_unit_test(test_llc),
-        cmocka_unit_test(test_buffer_taken_later),
-        cmocka_unit_test(test_no_buffers_no_counters),
-        cmocka_unit_test(test_one_line_has_one_buffer),
-        cmocka_unit_test(test_buffers_run_out),
-        cmocka_unit_test(test_late_prefetch_into_the_l2),
-        cmocka_unit_test(test_prefetch_in_two_queues),
-        cmocka_unit_test(test_prefetch_into_the_l1),
-        cmocka_unit_test(test_a_prefetch_without_buffer_is_dropped),
-        cmocka_unit_test(test_stores),
-        cmocka_unit_test(test_never_more_than_there_are),
-        cmocka_unit_test(test_each_complex_has_a_cache),
-        cmocka_unit_test(test_bandwidth_of_a_complex),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,13 +19,12 @@ static uint64_t ns(uint64_t fs)
     return fs / FS_PER_NS;
 }
 
-static void test_granules_are_read_once(void **state)
+TEST(test_granules_are_read_once)
 {
     struct request a = {.line = 0}, b = {.line = 3}, c = {.line = 4};
     uint64_t done;
     struct pmm pmm;
 
-    (void)state;
     assert_int_equal(pmm_init(&pmm, &config), 0);
     assert_true(pmm_read(&pmm, &a, 0, &done));
     assert_int_equal(ns(done), 200);
@@ -45,13 +44,12 @@ static void test_granules_are_read_once(void **state)
     pmm_release(&pmm);
 }
 
-static void test_media_bandwidth(void **state)
+TEST(test_media_bandwidth)
 {
     struct request requests[2] = {{.line = 0}, {.line = 40}};
     uint64_t done;
     struct pmm pmm;
 
-    (void)state;
     assert_int_equal(pmm_init(&pmm, &config), 0);
     assert_true(pmm_read(&pmm, &requests[0], 0, &done));
     assert_int_equal(ns(done), 200);
@@ -60,12 +58,11 @@ static void test_media_bandwidth(void **state)
     pmm_release(&pmm);
 }
 
-static void test_writes_combine_to_granules(void **state)
+TEST(test_writes_combine_to_granules)
 {
     uint64_t accepted;
     struct pmm pmm;
 
-    (void)state;
     assert_int_equal(pmm_init(&pmm, &config), 0);
     for (uint64_t line = 0; line < 8; line++) { /* two whole granules fill the buffer */
         pmm_write(&pmm, line, 0, &accepted);
@@ -85,7 +82,7 @@ static void test_writes_combine_to_granules(void **state)
 }
 
 /* The whole node: a PMM read leaves its queue when served, and is no DRAM read. */
-static void test_counters_of_a_node_with_pmm(void **state)
+TEST(test_counters_of_a_node_with_pmm)
 {
     struct scenario *scenario = parse_scenario(
         "{'scenario':1,'tick_cycles':1000000,'machine':{'preset':'clx','cores_per_socket':2},"
@@ -96,7 +93,6 @@ static void test_counters_of_a_node_with_pmm(void **state)
     struct simnode_reading reading;
     struct simnode_truth truth;
 
-    (void)state;
     assert_int_equal(simnode_run_tick(node), 0);
     simnode_truth(node, 0, &truth);
     assert_int_equal(simnode_read_unit(node, 0, GROUP_PMM_RPQ, &reading), 0);
@@ -112,7 +108,7 @@ static void test_counters_of_a_node_with_pmm(void **state)
     release(node, scenario);
 }
 
-static void test_pages_are_placed_by_share_and_stores_sampled(void **state)
+TEST(test_pages_are_placed_by_share_and_stores_sampled)
 {
     struct scenario *scenario = parse_scenario(
         "{'scenario':1,'tick_cycles':2000000,'machine':{'preset':'clx','cores_per_socket':2},"
@@ -128,7 +124,6 @@ static void test_pages_are_placed_by_share_and_stores_sampled(void **state)
     struct simnode_truth truth;
     size_t n, in_pmm = 0;
 
-    (void)state;
     assert_int_equal(simnode_run_tick(node), 0);
     simnode_truth(node, 0, &truth);
     assert_true(truth.reads > 5000);
@@ -151,17 +146,4 @@ static void test_pages_are_placed_by_share_and_stores_sampled(void **state)
     }
     assert_float_equal((double)in_pmm / (double)n, 0.2, 0.05);
     release(node, scenario);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_granules_are_read_once),
-        cmocka_unit_test(test_media_bandwidth),
-        cmocka_unit_test(test_writes_combine_to_granules),
-        cmocka_unit_test(test_counters_of_a_node_with_pmm),
-        cmocka_unit_test(test_pages_are_placed_by_share_and_stores_sampled),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,6 @@
 /* Recordings: readable by the exporter, with the truth; alone runs. */
 #include "tests/simnode/tests/test_support.h"
 
-#include <math.h>
 #include <unistd.h>
 
 #include "exporter/source/recording/format.h"
@@ -63,11 +62,10 @@ static void record_and_parse(const char *text, const char *folder, struct seen *
     scenario_free(scenario);
 }
 
-static void test_alone_is_not_slowed_down(void **state)
+TEST(test_alone_is_not_slowed_down)
 {
     struct seen seen;
 
-    (void)state;
     record_and_parse(TWO_CONTAINERS "]}", NULL, &seen);
     assert_int_equal(seen.n_truths, 5);
     for (size_t i = 0; i < 5; i++)
@@ -81,11 +79,10 @@ static void test_alone_is_not_slowed_down(void **state)
     assert_int_equal(seen.lines[RECORDING_UNKNOWN], 0);
 }
 
-static void test_a_neighbour_slows_down_and_comes_and_goes(void **state)
+TEST(test_a_neighbour_slows_down_and_comes_and_goes)
 {
     struct seen seen;
 
-    (void)state;
     record_and_parse(TWO_CONTAINERS ",{'key':'s','workload':'s','cpus':[1],'start_tick':2,"
                                     "'stop_tick':3}]}",
                      NULL, &seen);
@@ -99,13 +96,12 @@ static void test_a_neighbour_slows_down_and_comes_and_goes(void **state)
     assert_true(seen.truths[6].slowdown < 1.1); /* r in tick 5, alone again */
 }
 
-static void test_alone_runs_are_kept_on_disk(void **state)
+TEST(test_alone_runs_are_kept_on_disk)
 {
     char folder[] = "/tmp/simnode-alone-XXXXXX", command[128];
     struct seen first, second;
     char path[128];
 
-    (void)state;
     assert_non_null(mkdtemp(folder));
     record_and_parse(TWO_CONTAINERS ",{'key':'s','workload':'s','cpus':[1]}]}", folder, &first);
     snprintf(command, sizeof(command), "ls %s | wc -l", folder);
@@ -125,11 +121,10 @@ static void test_alone_runs_are_kept_on_disk(void **state)
     assert_int_equal(system(path), 0);
 }
 
-static void test_a_probe_and_pmm_stores(void **state)
+TEST(test_a_probe_and_pmm_stores)
 {
     struct seen seen;
 
-    (void)state;
     record_and_parse("{'scenario':1,'ticks':2,'tick_cycles':500000,"
                      "'machine':{'preset':'clx','cores_per_socket':2},"
                      "'workloads':{'c':{'kind':'chase','bytes':67108864},"
@@ -152,7 +147,7 @@ static FILE *recording_of(const char *text);
 static bool next_line(FILE *file, struct recording_line *out);
 
 /* An AMD's recording: fills alone, and what a hit takes; the container and the probe alike. */
-static void test_fills(void **state)
+TEST(test_fills)
 {
     FILE *file = recording_of("{'scenario':1,'ticks':2,'tick_cycles':370000,"
                               "'machine':{'preset':'zen4','cores_per_socket':8},"
@@ -162,7 +157,6 @@ static void test_fills(void **state)
     struct recording_line line;
     int of_container = 0, of_probe = 0;
 
-    (void)state;
     while (next_line(file, &line)) {
         if (line.kind == RECORDING_HEADER) {
             assert_string_equal(line.header.machine.microarchitecture, "zen4");
@@ -230,7 +224,7 @@ static void assert_stretched(const struct recording_line *a, const struct record
     }
 }
 
-static void test_a_stretched_tick_is_many_alike(void **state)
+TEST(test_a_stretched_tick_is_many_alike)
 {
 #define STRETCHED(more)                                                                            \
     "{'scenario':1,'ticks':3,'tick_cycles':420000," more                                           \
@@ -243,7 +237,6 @@ static void test_a_stretched_tick_is_many_alike(void **state)
     struct recording_line a, b;
     int seen[RECORDING_UNKNOWN + 1] = {0};
 
-    (void)state;
     while (next_line(plain, &a)) {
         assert_true(next_line(stretched, &b));
         assert_stretched(&a, &b);
@@ -256,18 +249,4 @@ static void test_a_stretched_tick_is_many_alike(void **state)
     assert_int_equal(seen[RECORDING_TRUTH], 3);
     fclose(plain);
     fclose(stretched);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alone_is_not_slowed_down),
-        cmocka_unit_test(test_a_neighbour_slows_down_and_comes_and_goes),
-        cmocka_unit_test(test_alone_runs_are_kept_on_disk),
-        cmocka_unit_test(test_a_probe_and_pmm_stores),
-        cmocka_unit_test(test_fills),
-        cmocka_unit_test(test_a_stretched_tick_is_many_alike),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

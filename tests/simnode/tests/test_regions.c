@@ -14,11 +14,10 @@ static struct scenario *on_serrano(const char *workload, const char *memory)
     return parse_scenario(text);
 }
 
-static void test_a_chase_sees_table_1(void **state)
+TEST(test_a_chase_sees_table_1)
 {
     static const double latency_ns[] = {100, 142, 410, 410};
 
-    (void)state;
     for (int i = 0; i < 4; i++) {
         char memory[32];
 
@@ -39,7 +38,7 @@ static void test_a_chase_sees_table_1(void **state)
     }
 }
 
-static void test_reads_by_node(void **state)
+TEST(test_reads_by_node)
 {
     static const double shares[SIMNODE_NODES][2] = {{0.1, 0.2}, {0.3, 0.4}};
     struct scenario *scenario = parse_scenario(
@@ -54,7 +53,6 @@ static void test_reads_by_node(void **state)
     struct simnode_truth truth;
     uint64_t reads = 0, lines = 0;
 
-    (void)state;
     assert_int_equal(simnode_run_tick(node), 0);
     simnode_truth(node, 0, &truth);
     simnode_traffic(node, 0, &traffic);
@@ -81,9 +79,8 @@ static void test_reads_by_node(void **state)
 
 /* With room for one store each waits for the one before; with room for eight and time enough
  * between them none waits. */
-static void test_stalls_of_a_full_store_buffer(void **state)
+TEST(test_stalls_of_a_full_store_buffer)
 {
-    (void)state;
     for (int seldom = 0; seldom < 2; seldom++) {
         struct scenario *scenario =
             on_serrano(seldom ? "{'kind':'stream','store_share':1,'instructions_per_access':400}"
@@ -104,15 +101,4 @@ static void test_stalls_of_a_full_store_buffer(void **state)
         assert_int_equal(truth.reads, 0);
         release(node, scenario);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_chase_sees_table_1),
-        cmocka_unit_test(test_reads_by_node),
-        cmocka_unit_test(test_stalls_of_a_full_store_buffer),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

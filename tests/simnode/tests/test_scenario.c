@@ -23,9 +23,8 @@ static void expect_error(const char *text, const char *message)
     free(want);
 }
 
-static void test_errors_name_line_and_key(void **state)
+TEST(test_errors_name_line_and_key)
 {
-    (void)state;
     expect_error("{'scenario':\n}", "s.json:2: unexpected token near '}'");
     expect_error("{'scenario':1,\n\n'machine':}", "s.json:3: unexpected token near '}'");
     expect_error("{}", "s.json:1: scenario: must be 1, the format's version");
@@ -64,9 +63,8 @@ static void test_errors_name_line_and_key(void **state)
 
 #define HEAD "{'scenario':1,'machine':{'sockets':1},\n"
 
-static void test_errors_in_workloads_and_containers(void **state)
+TEST(test_errors_in_workloads_and_containers)
 {
-    (void)state;
     expect_error(HEAD "'workloads':{}}",
                  "s.json:2: workloads: must be an object with at least one workload");
     expect_error(
@@ -130,9 +128,8 @@ static void test_errors_in_workloads_and_containers(void **state)
     "{'scenario':1," head "'machine':{'sockets':1},'workloads':{'w':{'kind':'compute'}},"          \
     "'containers':[{'key':'a','workload':'w','cpus':[0]}],\n'actions':[" action "]}"
 
-static void test_errors_in_actions(void **state)
+TEST(test_errors_in_actions)
 {
-    (void)state;
     expect_error(ACTION("", "{'container':'a','quota_cores':1}"),
                  "s.json:2: actions[0].tick: must be given");
     expect_error(ACTION("", "{'tick':1,'container':'b','quota_cores':1}"),
@@ -153,7 +150,7 @@ static void test_errors_in_actions(void **state)
                  "s.json:2: actions: are not possible with truth_caused");
 }
 
-static void test_truncations_are_errors(void **state)
+TEST(test_truncations_are_errors)
 {
     char *json =
         with_quotes("{'scenario':1,'machine':{'preset':'clx','memory':{'timing':{'cl':30}}},"
@@ -161,7 +158,6 @@ static void test_truncations_are_errors(void **state)
     size_t len = strlen(json);
     char error[256];
 
-    (void)state;
     for (size_t n = 0; n <= len; n++) {
         struct scenario *scenario = NULL;
         int err = scenario_parse("s", json, n, &scenario, error, sizeof(error));
@@ -172,7 +168,7 @@ static void test_truncations_are_errors(void **state)
     free(json);
 }
 
-static void test_values_and_defaults(void **state)
+TEST(test_values_and_defaults)
 {
     struct scenario *s = parse_scenario(
         "{'scenario':1,'seed':5,'ticks':1e2,'machine':{'preset':'clx','core':{'window':64},"
@@ -183,7 +179,6 @@ static void test_values_and_defaults(void **state)
         "'memory':[{'node':0,'medium':'pmm','share':0.25},{'node':1,'share':0.75}]},"
         "{'key':'b','workload':'w','cpus':[30]}]}");
 
-    (void)state;
     assert_int_equal(s->ticks, 100);
     assert_int_equal(s->machine.window, 64);
     assert_int_equal(s->machine.width, 4);
@@ -219,9 +214,8 @@ static void expect_trace_error(const char *text, const char *message)
 #define EXPECTED                                                                                   \
     ": expected \"<instructions before it> <read address> [<write-back address>]\" in decimal"
 
-static void test_trace_errors_name_the_line(void **state)
+TEST(test_trace_errors_name_the_line)
 {
-    (void)state;
     expect_trace_error("", "t.txt:1: the trace has no access");
     expect_trace_error("\n\n", "t.txt:2: the trace has no access");
     expect_trace_error("1 64\n2\n", "t.txt:2" EXPECTED);
@@ -243,7 +237,7 @@ static void check_trace(const struct trace *trace)
     assert_int_equal(trace->accesses[2].read_line, 1);
 }
 
-static void test_traces_plain_and_gzip(void **state)
+TEST(test_traces_plain_and_gzip)
 {
     static const char text[] = "3 128\n0 64 1281\r\n7\t127";
     char path[] = "/tmp/simnode-trace-XXXXXX", error[256];
@@ -251,7 +245,6 @@ static void test_traces_plain_and_gzip(void **state)
     struct trace *trace = NULL;
     gzFile file;
 
-    (void)state;
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, sizeof(text) - 1), (int)sizeof(text) - 1);
     assert_int_equal(trace_read(path, &trace, error, sizeof(error)), 0);
@@ -277,19 +270,4 @@ static void test_traces_plain_and_gzip(void **state)
     close(fd);
     unlink(path);
     assert_int_equal(trace_read(path, &trace, error, sizeof(error)), -ENOENT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_errors_name_line_and_key),
-        cmocka_unit_test(test_errors_in_workloads_and_containers),
-        cmocka_unit_test(test_errors_in_actions),
-        cmocka_unit_test(test_truncations_are_errors),
-        cmocka_unit_test(test_values_and_defaults),
-        cmocka_unit_test(test_trace_errors_name_the_line),
-        cmocka_unit_test(test_traces_plain_and_gzip),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

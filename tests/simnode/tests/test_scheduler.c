@@ -1,8 +1,6 @@
 /* Threads that share the CPUs of a simulated node, and the governor's knob of them. */
 #include "tests/simnode/tests/test_support.h"
 
-#include <errno.h>
-
 #include "tests/simnode/control/scheduler.h"
 
 struct rig {
@@ -59,12 +57,11 @@ static void expect_work(const struct rig *rig, const uint64_t *work)
 }
 
 /* Who has a CPU for half of the slices does half of the work. */
-static void test_queues_are_shared_evenly(void **state)
+TEST(test_queues_are_shared_evenly)
 {
     static const uint64_t half[] = {100, 100, 100, 100}, uneven[] = {100, 200, 200, 100};
     struct rig rig;
 
-    (void)state;
     init(&rig, 4, 2);
     run(&rig, 200);
     expect_work(&rig, half);
@@ -77,12 +74,11 @@ static void test_queues_are_shared_evenly(void **state)
     rig_release(&rig);
 }
 
-static void test_a_queue_that_is_two_shorter_is_gone_to(void **state)
+TEST(test_a_queue_that_is_two_shorter_is_gone_to)
 {
     static const uint64_t all[] = {20, 20};
     struct rig rig;
 
-    (void)state;
     init(&rig, 2, 2);
     rig.scheduler.threads[1].cpu = 0;
     run(&rig, 20);
@@ -95,13 +91,12 @@ static struct claim claim_of(int tid)
     return (struct claim){.knob = KNOB_AFFINITY, .path = "/x", .tid = tid};
 }
 
-static void test_threads_are_kept_on_cpus_and_given_back(void **state)
+TEST(test_threads_are_kept_on_cpus_and_given_back)
 {
     struct claim claim = claim_of(SCHEDULER_FIRST_TID + 2), nobody = claim_of(7);
     enum claim_restored restored;
     struct rig rig;
 
-    (void)state;
     init(&rig, 4, 3);
     const struct actuator_ops *ops = rig.actuator.ops;
     void *self = rig.actuator.self;
@@ -129,15 +124,4 @@ static void test_threads_are_kept_on_cpus_and_given_back(void **state)
     assert_int_equal(ops->release(self, &claim, &restored), 0);
     assert_int_equal(restored, RESTORED_ALREADY);
     rig_release(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_queues_are_shared_evenly),
-        cmocka_unit_test(test_a_queue_that_is_two_shorter_is_gone_to),
-        cmocka_unit_test(test_threads_are_kept_on_cpus_and_given_back),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

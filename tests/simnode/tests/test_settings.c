@@ -1,8 +1,6 @@
 /* What is changed while the node runs, and what the cache's totals say. */
 #include "tests/simnode/tests/test_support.h"
 
-#include <math.h>
-
 #include "tests/simnode/recording/record.h"
 
 static struct simnode_cache_totals cache_of(struct simnode *node, size_t container)
@@ -43,14 +41,13 @@ static uint64_t instructions_with(struct scenario *scenario, double quota, struc
     return instructions;
 }
 
-static void test_a_quota_gives_its_share(void **state)
+TEST(test_a_quota_gives_its_share)
 {
     static const double quotas[] = {0.5, 1, 2.5, 5.5};
     struct scenario *scenario = SIX_THREADS("c");
     double all = (double)instructions_with(scenario, INFINITY, NULL);
     struct simnode *node;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(quotas) / sizeof(quotas[0]); i++) {
         double with = (double)instructions_with(scenario, quotas[i], &node);
         double share = quotas[i] / 6;
@@ -72,13 +69,12 @@ static void test_a_quota_gives_its_share(void **state)
 
 /* Loads that wait for one another make no progress without a CPU: each misses, so that a thread has
  * as many of them as it has time. */
-static void test_a_chase_stands_still_without_a_cpu(void **state)
+TEST(test_a_chase_stands_still_without_a_cpu)
 {
     struct scenario *scenario = SIX_THREADS("r");
     struct simnode_truth all, some;
     struct simnode *node;
 
-    (void)state;
     instructions_with(scenario, INFINITY, &node);
     simnode_truth(node, 0, &all);
     simnode_free(node);
@@ -92,7 +88,7 @@ static void test_a_chase_stands_still_without_a_cpu(void **state)
     release(node, scenario);
 }
 
-static void test_a_quota_changes_and_ends(void **state)
+TEST(test_a_quota_changes_and_ends)
 {
     struct scenario *scenario = SIX_THREADS("c");
     uint64_t all = instructions_with(scenario, INFINITY, NULL) / 4, before;
@@ -100,7 +96,6 @@ static void test_a_quota_changes_and_ends(void **state)
                         expected[] = {0.5, 1 / 6.0, 1, 1 / 6.0, 1};
     struct simnode *node = new_node(scenario);
 
-    (void)state;
     run_ticks(node, 1);
     before = instructions_of(node, 0);
     for (size_t i = 0; i < 5; i++) {
@@ -117,13 +112,12 @@ static void test_a_quota_changes_and_ends(void **state)
     release(node, scenario);
 }
 
-static void test_paused_and_resumed(void **state)
+TEST(test_paused_and_resumed)
 {
     struct scenario *scenario = SIX_THREADS("c");
     struct simnode *node = new_node(scenario);
     uint64_t first, before, cycles;
 
-    (void)state;
     run_ticks(node, 1);
     first = instructions_of(node, 0);
     run_ticks(node, 1);
@@ -166,12 +160,11 @@ static uint64_t misses_in_a_tick(struct simnode *node, size_t container)
     return cache_of(node, container).misses - before;
 }
 
-static void test_ways_change_at_once(void **state)
+TEST(test_ways_change_at_once)
 {
     struct scenario *scenario = LOOP_AND_STREAM;
     struct simnode *node = new_node(scenario);
 
-    (void)state;
     assert_int_equal(simnode_set_ways(node, 0, 0xff00), 0);
     assert_int_equal(simnode_set_ways(node, 1, 0x00ff), 0);
     run_ticks(node, 2);
@@ -190,7 +183,7 @@ static void test_ways_change_at_once(void **state)
 }
 
 /* A loop over two lines of each set finds each with one other used since, over three with two. */
-static void test_stack_positions(void **state)
+TEST(test_stack_positions)
 {
     struct scenario *scenario = parse_scenario(
         "{'scenario':1,'tick_cycles':100000,'ats_sets':16," TINY_MACHINE
@@ -200,7 +193,6 @@ static void test_stack_positions(void **state)
         "{'key':'b','workload':'three','cpus':[1]}]}");
     struct simnode *node = new_node(scenario);
 
-    (void)state;
     run_ticks(node, 1);
     for (size_t i = 0; i < 2; i++) {
         struct simnode_cache_totals totals = cache_of(node, i);
@@ -220,7 +212,7 @@ static void test_stack_positions(void **state)
 }
 
 /* A chase has one access outstanding: 20 of each 21 cycles where all hit. */
-static void test_hit_time_outside_epochs(void **state)
+TEST(test_hit_time_outside_epochs)
 {
     struct scenario *scenario =
         parse_scenario("{'scenario':1,'tick_cycles':100000," TINY_MACHINE
@@ -229,7 +221,6 @@ static void test_hit_time_outside_epochs(void **state)
     struct simnode *node = new_node(scenario);
     struct simnode_cache_totals before, after;
 
-    (void)state;
     run_ticks(node, 1);
     before = cache_of(node, 0);
     assert_int_equal(before.misses, 64);
@@ -264,14 +255,13 @@ static double lines_of(struct simnode *node, size_t container)
     return (double)traffic.fetched[REQUEST_READ];
 }
 
-static void test_bandwidth_is_each_containers_own(void **state)
+TEST(test_bandwidth_is_each_containers_own)
 {
     struct scenario *scenario = FOUR_STREAMS("");
     struct simnode *node = new_node(scenario);
     /* Peak: a line in 4 clocks of 1.5 ns; cycles of 5.3 GHz. */
     double peak = 400000 / 5.3 / 6, before[2];
 
-    (void)state;
     /* All of them together leave the memory time. */
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(simnode_set_mba(node, i, i == 1 ? 20 : 10), 0);
@@ -288,14 +278,13 @@ static void test_bandwidth_is_each_containers_own(void **state)
     release(node, scenario);
 }
 
-static void test_epochs_come_by_weight(void **state)
+TEST(test_epochs_come_by_weight)
 {
     static const double weights[] = {2, 4, 1, 1};
     struct scenario *scenario = FOUR_STREAMS("'epochs':{'length_cycles':200},");
     struct simnode *node = new_node(scenario);
     enum { TICKS = 5, EPOCHS = TICKS * 2000 };
 
-    (void)state;
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(simnode_set_epoch_weight(node, i, weights[i]), 0);
     run_ticks(node, TICKS);
@@ -319,12 +308,11 @@ static void test_epochs_come_by_weight(void **state)
     release(node, scenario);
 }
 
-static void test_what_cannot_be_is_refused(void **state)
+TEST(test_what_cannot_be_is_refused)
 {
     struct scenario *scenario = FOUR_STREAMS("'epochs':{'length_cycles':200},");
     struct simnode *node = new_node(scenario);
 
-    (void)state;
     assert_int_equal(simnode_set_quota(node, 0, 0.5), -EINVAL);
     assert_int_equal(simnode_set_paused(node, 0, true), -EINVAL);
     release(node, scenario);
@@ -356,7 +344,7 @@ static char *recording_of(const char *text, size_t *len)
 }
 
 /* To set what is so anyway changes nothing at all. */
-static void test_defaults_change_no_byte(void **state)
+TEST(test_defaults_change_no_byte)
 {
     size_t len, len_set;
     char *plain = recording_of(WITH_ACTIONS(""), &len);
@@ -365,14 +353,13 @@ static void test_defaults_change_no_byte(void **state)
                                           "{'tick':2,'container':'b','quota_cores':2}],"),
                              &len_set);
 
-    (void)state;
     assert_int_equal(len, len_set);
     assert_memory_equal(plain, set, len);
     free(plain);
     free(set);
 }
 
-static void test_actions_are_what_is_set(void **state)
+TEST(test_actions_are_what_is_set)
 {
     struct scenario *with =
         parse_scenario(WITH_ACTIONS("'actions':[{'tick':2,'container':'a','quota_cores':0.5},"
@@ -381,7 +368,6 @@ static void test_actions_are_what_is_set(void **state)
     struct scenario *without = parse_scenario(WITH_ACTIONS(""));
     struct simnode *one = new_node(with), *other = new_node(without);
 
-    (void)state;
     for (int tick = 1; tick <= 4; tick++) {
         if (tick == 2) {
             assert_int_equal(simnode_set_quota(other, 0, 0.5), 0);
@@ -397,24 +383,4 @@ static void test_actions_are_what_is_set(void **state)
     simnode_free(one);
     release(other, with);
     scenario_free(without);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_quota_gives_its_share),
-        cmocka_unit_test(test_a_chase_stands_still_without_a_cpu),
-        cmocka_unit_test(test_a_quota_changes_and_ends),
-        cmocka_unit_test(test_paused_and_resumed),
-        cmocka_unit_test(test_ways_change_at_once),
-        cmocka_unit_test(test_stack_positions),
-        cmocka_unit_test(test_hit_time_outside_epochs),
-        cmocka_unit_test(test_bandwidth_is_each_containers_own),
-        cmocka_unit_test(test_epochs_come_by_weight),
-        cmocka_unit_test(test_what_cannot_be_is_refused),
-        cmocka_unit_test(test_defaults_change_no_byte),
-        cmocka_unit_test(test_actions_are_what_is_set),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,4 @@
 /* Shadow clocks against what they stand for: the same instructions, run alone. */
-#include <math.h>
-
 #include "tests/simnode/tests/test_support.h"
 
 enum { TICK = 2000000 };
@@ -52,9 +50,8 @@ static const struct {
     double tolerance;
 } victims[] = {{"chase", 0.02}, {"warm", 0.02}, {"line", 0.02}, {"writes", 0.07}};
 
-static void test_alone_the_shadow_keeps_pace(void **state)
+TEST(test_alone_the_shadow_keeps_pace)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(victims) / sizeof(victims[0]); i++) {
         struct scenario *scenario = scenario_of(victims[i].name, MACHINE, false);
         struct simnode *node = new_node(scenario);
@@ -89,22 +86,19 @@ static void check_beside_hogs(const char *more, double more_tolerance)
     }
 }
 
-static void test_beside_hogs_the_shadow_is_the_time_alone(void **state)
+TEST(test_beside_hogs_the_shadow_is_the_time_alone)
 {
-    (void)state;
     check_beside_hogs(MACHINE, 0.02);
 }
 
-static void test_sampled_tags_do_nearly_as_well(void **state)
+TEST(test_sampled_tags_do_nearly_as_well)
 {
-    (void)state;
     check_beside_hogs(MACHINE ",'ats_sets':64", 0.06);
 }
 
 /* Loads that nobody waits for are hidden; those that come late are not. */
-static void test_a_prefetcher_is_followed(void **state)
+TEST(test_a_prefetcher_is_followed)
 {
-    (void)state;
     const char *more = "'machine':{'preset':'asm','prefetcher':{'degree':4,'distance':24}}";
     struct scenario *scenario = scenario_of("line", more, true);
     struct simnode *node = new_node(scenario);
@@ -116,16 +110,4 @@ static void test_a_prefetcher_is_followed(void **state)
     if (TICK < 1.3 * alone || fabs(shadow / alone - 1) > 0.06)
         fail_msg("%.0f, alone %.0f", shadow, alone);
     release(node, scenario);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_alone_the_shadow_keeps_pace),
-        cmocka_unit_test(test_beside_hogs_the_shadow_is_the_time_alone),
-        cmocka_unit_test(test_sampled_tags_do_nearly_as_well),
-        cmocka_unit_test(test_a_prefetcher_is_followed),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 #include "tests/simnode/tests/test_support.h"
 
 /* One container loops over two lines; an LLC of one set of two ways would hold them. */
-static void test_ats_knows_what_would_have_hit_alone(void **state)
+TEST(test_ats_knows_what_would_have_hit_alone)
 {
     struct scenario *scenario = parse_scenario(
         "{'scenario':1,'tick_cycles':20000,'epochs':{'length_cycles':10000}," TINY_MACHINE
@@ -13,7 +13,6 @@ static void test_ats_knows_what_would_have_hit_alone(void **state)
     struct simnode_asm_extra extra;
     struct simnode *node;
 
-    (void)state;
     scenario->machine.llc = (struct cache_spec){128, 2, 20};
     node = new_node(scenario);
     for (int i = 0; i < 4; i++)
@@ -29,7 +28,7 @@ static void test_ats_knows_what_would_have_hit_alone(void **state)
     release(node, scenario);
 }
 
-static void test_sampled_sets_see_their_share(void **state)
+TEST(test_sampled_sets_see_their_share)
 {
     struct scenario *scenario = parse_scenario(
         "{'scenario':1,'tick_cycles':100000,'ats_sets':8,'epochs':{'length_cycles':10000}"
@@ -39,7 +38,6 @@ static void test_sampled_sets_see_their_share(void **state)
     struct simnode_asm_extra extra;
     struct simnode *node = new_node(scenario);
 
-    (void)state;
     assert_int_equal(simnode_run_tick(node), 0);
     simnode_asm_extra(node, 0, &extra);
     /* 64 lines over 64 sets, 8 of them sampled: one cold miss each, an eighth of the accesses. */
@@ -60,7 +58,7 @@ static void test_sampled_sets_see_their_share(void **state)
 }
 
 /* hit_time is the time with at least one hit outstanding: a chase of hits has exactly one. */
-static void test_hit_time_of_a_chase(void **state)
+TEST(test_hit_time_of_a_chase)
 {
     struct scenario *scenario = parse_scenario(
         "{'scenario':1,'tick_cycles':100000,'epochs':{'length_cycles':10000}," TINY_MACHINE
@@ -69,7 +67,6 @@ static void test_hit_time_of_a_chase(void **state)
     struct simnode *node = new_node(scenario);
     uint64_t hits, hit_time;
 
-    (void)state;
     assert_int_equal(simnode_run_tick(node), 0);
     hits = total_of(node, 0, GROUP_ASM_EPOCHS, ROLE_HITS);
     hit_time = total_of(node, 0, GROUP_ASM_EPOCHS, ROLE_HIT_TIME);
@@ -96,7 +93,7 @@ static void add_wait(void *context, const struct request *request, uint64_t done
     by->n[own]++;
 }
 
-static void test_epochs_give_priority(void **state)
+TEST(test_epochs_give_priority)
 {
     struct scenario *scenario = parse_scenario(
         "{'scenario':1,'tick_cycles':4000000,'epochs':{'length_cycles':10000},"
@@ -111,7 +108,6 @@ static void test_epochs_give_priority(void **state)
     struct by_epoch by = {.node = node};
     double own, others;
 
-    (void)state;
     simnode_observe(node, add_wait, &by);
     assert_int_equal(simnode_run_tick(node), 0);
     assert_true(by.n[0] > 500 && by.n[1] > 200);
@@ -158,9 +154,8 @@ static uint64_t misses_beside(const char *victim_ways, const char *hog_ways)
     return after - before;
 }
 
-static void test_way_masks_protect(void **state)
+TEST(test_way_masks_protect)
 {
-    (void)state;
     /* 16 KiB in 8 of 16 ways of 64 KiB fit; together with a hog in the same ways they do not. */
     assert_int_equal(misses_beside("ff00", "00ff"), 0);
     assert_true(misses_beside("ffff", "ffff") > 300);
@@ -187,28 +182,13 @@ static uint64_t hog_bytes(double percent, const char *stores)
     return (totals.cas_reads + totals.cas_writes) * 64;
 }
 
-static void test_throttling_holds_a_class_to_its_share(void **state)
+TEST(test_throttling_holds_a_class_to_its_share)
 {
     /* The peak is a line every 4 ns: 16 bytes a clock, 16 MB in the tick's million. */
-    (void)state;
     assert_true(hog_bytes(100, "") > 10000000);
     assert_in_range(hog_bytes(10, ""), 1580000, 1601000);
     assert_in_range(hog_bytes(1, ""), 156000, 161000);
     /* Stores past the caches are held to it, too. */
     assert_true(hog_bytes(100, ",'store_share':1,'nt_share':1") > 10000000);
     assert_in_range(hog_bytes(10, ",'store_share':1,'nt_share':1"), 1560000, 1601000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ats_knows_what_would_have_hit_alone),
-        cmocka_unit_test(test_sampled_sets_see_their_share),
-        cmocka_unit_test(test_hit_time_of_a_chase),
-        cmocka_unit_test(test_epochs_give_priority),
-        cmocka_unit_test(test_way_masks_protect),
-        cmocka_unit_test(test_throttling_holds_a_class_to_its_share),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

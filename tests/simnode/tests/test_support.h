@@ -2,20 +2,10 @@
 #ifndef IE_SIMNODE_TESTS_TEST_SUPPORT_H
 #define IE_SIMNODE_TESTS_TEST_SUPPORT_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/simnode/model/sim.h"
 #include "tests/simnode/model/simnode.h"
 #include "tests/simnode/scenario/scenario.h"
+#include "tests/unit/support/unit.h"
 
 /* One clock of 1 ns everywhere; L1 of one line found in 1 cycle, LLC of 64 KiB in 20. */
 #define TINY_MACHINE                                                                               \

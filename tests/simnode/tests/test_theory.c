@@ -1,13 +1,6 @@
 /* The papers' formulas, by numbers worked by hand. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/simnode/formulas/theory.h"
+#include "tests/unit/support/unit.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -34,9 +27,8 @@ static void expect_shares(const double *slowdowns, const double *want, size_t n)
     assert_true(fabs(sum - 1) < 1e-12);
 }
 
-static void epochs_go_by_slowdown(void **state)
+TEST(epochs_go_by_slowdown)
 {
-    (void)state;
     expect_shares((const double[]){2, 4, 1, 1}, (const double[]){.25, .5, .125, .125}, 4);
     expect_shares((const double[]){1.6, 2.1, 1.5}, (const double[]){.307692, .403846, .288462}, 3);
     /* Faster than alone is as alone. */
@@ -44,9 +36,8 @@ static void epochs_go_by_slowdown(void **state)
 }
 
 /* Three standard deviations of 10,000 draws. */
-static void draws_have_their_shares(void **state)
+TEST(draws_have_their_shares)
 {
-    (void)state;
     enum { N = 4, DRAWS = 10000 };
     static const double slowdowns[N] = {2, 4, 1, 1};
     double shares[N];
@@ -66,9 +57,8 @@ static void draws_have_their_shares(void **state)
     assert_int_equal(control_shares_draw(shares, N, 1), N - 1);
 }
 
-static void time_lost_to_others_is_not_billed(void **state)
+TEST(time_lost_to_others_is_not_billed)
 {
-    (void)state;
     const double h = 3600, hz = 2e9;
     near(control_billable_seconds(3600, 9e12, 3e12), 2400);
     near(control_billable_seconds(3600, 1e13, 3e12), 2520);
@@ -77,18 +67,16 @@ static void time_lost_to_others_is_not_billed(void **state)
     near(control_billable_seconds(3 * h, 3 * h * hz, h * hz * (1 / 2.) + 2 * h * hz * (3 / 4.)), h);
 }
 
-static void what_is_not_known_is_billed_in_full(void **state)
+TEST(what_is_not_known_is_billed_in_full)
 {
-    (void)state;
     near(control_billable_seconds(5, 0, 0), 5);
     near(control_billable_seconds(5, 1e9, 0), 5);
     near(control_billable_seconds(5, 1e9, -1), 5);
     assert_true(control_billable_seconds(5, 1e9, 2e9) == 0);
 }
 
-static void fair_shares_alone(void **state)
+TEST(fair_shares_alone)
 {
-    (void)state;
     static const unsigned writers[] = {1, 2, 4, 8, 16, 32};
     static const double anywhere[] = {1.0625, 1.125, 1.25, 1.5, 2, 3};
     static const double kept[] = {1.0625, 1.125, 1.2308, 1.2308, 1.2308, 1.2308};
@@ -105,9 +93,8 @@ static void fair_shares_alone(void **state)
 static const double fft[] = {44687, 62236, 166757};
 static const double fft_k = 2721346.3;
 
-static void equation_4_of_the_papers_fft(void **state)
+TEST(equation_4_of_the_papers_fft)
 {
-    (void)state;
     static const struct {
         double f[3], cycles, slowdown;
     } rows[] = {
@@ -127,9 +114,8 @@ static void equation_4_of_the_papers_fft(void **state)
     assert_near(placement_weighted(fft, rows[0].f, 3, fft_k) / 2774931 - 1, -0.00444e-2, 5e-8);
 }
 
-static void regions_that_were_never_sampled(void **state)
+TEST(regions_that_were_never_sampled)
 {
-    (void)state;
     const double latency[] = {100, 142};
     double scaled = placement_scaled(fft[0], 100, 410);
     assert_near(scaled, 183216.7, 1e-6);
@@ -148,24 +134,8 @@ static void regions_that_were_never_sampled(void **state)
     assert_near((board + fft_k) / (fft[1] + fft_k) - 1, 0.000438, 5e-7);
 }
 
-static void the_bandwidth_of_one_persistent_dimm(void **state)
+TEST(the_bandwidth_of_one_persistent_dimm)
 {
-    (void)state;
     assert_near(placement_bandwidth(50e6, 256, 6.6e9), 1.9394, 5e-5);
     assert_near(placement_bandwidth(50e6, 64, 6.6e9), 0.4848, 5e-5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(epochs_go_by_slowdown),
-        cmocka_unit_test(draws_have_their_shares),
-        cmocka_unit_test(time_lost_to_others_is_not_billed),
-        cmocka_unit_test(what_is_not_known_is_billed_in_full),
-        cmocka_unit_test(fair_shares_alone),
-        cmocka_unit_test(equation_4_of_the_papers_fft),
-        cmocka_unit_test(regions_that_were_never_sampled),
-        cmocka_unit_test(the_bandwidth_of_one_persistent_dimm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

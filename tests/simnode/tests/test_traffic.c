@@ -18,14 +18,13 @@
 enum { STREAM, WRITER, PAST, LOOP, CONTAINERS };
 
 /* Lines by container sum up to the channel's commands, but for what is under way. */
-static void test_lines_are_the_channels(void **state)
+TEST(test_lines_are_the_channels)
 {
     struct scenario *scenario = parse_scenario(MIX);
     struct simnode *node = new_node(scenario);
     struct simnode_unit_totals unit;
     uint64_t reads = 0, writes = 0;
 
-    (void)state;
     run_ticks(node, 4);
     simnode_unit_totals(node, 0, &unit);
     for (size_t i = 0; i < CONTAINERS; i++) {
@@ -49,13 +48,12 @@ static void test_lines_are_the_channels(void **state)
     release(node, scenario);
 }
 
-static void test_what_the_counters_show(void **state)
+TEST(test_what_the_counters_show)
 {
     struct scenario *scenario = parse_scenario(MIX);
     struct simnode *node = new_node(scenario);
     struct simnode_traffic t[CONTAINERS];
 
-    (void)state;
     run_ticks(node, 8);
     for (size_t i = 0; i < CONTAINERS; i++)
         simnode_traffic(node, i, &t[i]);
@@ -81,7 +79,7 @@ static void test_what_the_counters_show(void **state)
     release(node, scenario);
 }
 
-static void test_memory_of_another_socket(void **state)
+TEST(test_memory_of_another_socket)
 {
     struct scenario *scenario = parse_scenario(
         "{'scenario':1,'tick_cycles':200000,'machine':{'preset':'asm','sockets':2,"
@@ -91,7 +89,6 @@ static void test_memory_of_another_socket(void **state)
     struct simnode *node = new_node(scenario);
     struct simnode_traffic t;
 
-    (void)state;
     run_ticks(node, 1);
     simnode_traffic(node, 0, &t);
     assert_true(t.fetched[REQUEST_READ] > 1000);
@@ -116,7 +113,7 @@ static double latency_of(struct simnode *node, struct simnode_truth *before)
 }
 
 /* It does not make up for a pause. */
-static void test_instructions_after_a_pause(void **state)
+TEST(test_instructions_after_a_pause)
 {
     struct scenario *scenario = parse_scenario(
         MACHINE "'workloads':{'k':{'kind':'compute'}},'containers':[{'key':'k',"
@@ -124,7 +121,6 @@ static void test_instructions_after_a_pause(void **state)
     struct simnode *node = new_node(scenario);
     struct simnode_truth truth;
 
-    (void)state;
     run_ticks(node, 6);
     simnode_truth(node, 0, &truth);
     assert_float_equal((double)truth.instructions / (2 * 500000.0 * 3), 1, 0.03);
@@ -134,7 +130,7 @@ static void test_instructions_after_a_pause(void **state)
 enum { TICK_NS = 94339 }; /* 500,000 cycles of the preset's 5.3 GHz */
 
 /* Awake in ticks 1, 4 and 5; stopped while it sleeps. */
-static void test_who_sleeps_is_not_counted(void **state)
+TEST(test_who_sleeps_is_not_counted)
 {
     struct scenario *scenario = parse_scenario(
         MACHINE "'workloads':{'r':{'kind':'random'}},'containers':[{'key':'r','workload':'r',"
@@ -143,7 +139,6 @@ static void test_who_sleeps_is_not_counted(void **state)
     struct simnode *node = new_node(scenario);
     static const uint64_t awake[] = {1, 1, 1, 2, 3, 3, 3};
 
-    (void)state;
     for (size_t i = 0; i < sizeof awake / sizeof *awake; i++) {
         struct simnode_reading core;
 
@@ -157,7 +152,7 @@ static void test_who_sleeps_is_not_counted(void **state)
 }
 
 /* Paused, it counts nothing and hurts nobody; afterwards it does as before. */
-static void test_pauses(void **state)
+TEST(test_pauses)
 {
     struct scenario *scenario =
         parse_scenario(CHASE_AND(",'pauses':[{'from_tick':3,'to_tick':4}]"));
@@ -167,7 +162,6 @@ static void test_pauses(void **state)
     double ns[6];
     uint64_t misses[6], instructions[6];
 
-    (void)state;
     for (int i = 0; i < 6; i++) {
         struct simnode_truth truth;
 
@@ -194,17 +188,4 @@ static void test_pauses(void **state)
     simnode_free(node);
     release(other, scenario);
     scenario_free(unpaused);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines_are_the_channels),
-        cmocka_unit_test(test_what_the_counters_show),
-        cmocka_unit_test(test_memory_of_another_socket),
-        cmocka_unit_test(test_instructions_after_a_pause),
-        cmocka_unit_test(test_who_sleeps_is_not_counted),
-        cmocka_unit_test(test_pauses),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,11 +11,10 @@ static struct workload_spec spec_of(enum workload_kind kind, int64_t bytes)
                                   .store_bytes = 8};
 }
 
-static void test_chase_visits_every_line_once_a_round(void **state)
+TEST(test_chase_visits_every_line_once_a_round)
 {
     static const int64_t sizes[] = {1, 2, 3, 100, 1000, 4096};
 
-    (void)state;
     for (size_t s = 0; s < 2 * sizeof(sizes) / sizeof(sizes[0]); s++) {
         struct workload_spec spec = spec_of(WORKLOAD_CHASE, sizes[s / 2] * 64);
         struct workload workload;
@@ -42,13 +41,12 @@ static void test_chase_visits_every_line_once_a_round(void **state)
     }
 }
 
-static void test_random_mix(void **state)
+TEST(test_random_mix)
 {
     struct workload_spec spec = spec_of(WORKLOAD_RANDOM, 64 * 1000);
     uint64_t stores = 0, nt = 0, dependent = 0, hot = 0, instructions = 0, n = 200000;
     struct workload workload;
 
-    (void)state;
     spec.instructions_per_access = 7;
     spec.store_share = 0.4;
     spec.nt_share = 0.25;
@@ -75,12 +73,11 @@ static void test_random_mix(void **state)
     workload_release(&workload);
 }
 
-static void test_streams_take_turns(void **state)
+TEST(test_streams_take_turns)
 {
     struct workload_spec spec = spec_of(WORKLOAD_STREAM, 64 * 100);
     struct workload workload;
 
-    (void)state;
     spec.streams = 2;
     spec.stride_bytes = 128;
     assert_int_equal(workload_init(&workload, &spec, 3), 0);
@@ -94,7 +91,7 @@ static void test_streams_take_turns(void **state)
     workload_release(&workload);
 }
 
-static void test_phases_change_by_instructions(void **state)
+TEST(test_phases_change_by_instructions)
 {
     struct workload_spec low = spec_of(WORKLOAD_LOOP, 640), high = spec_of(WORKLOAD_CHASE, 640);
     struct workload_phase phases[2] = {{.spec = &low, .instructions = 30},
@@ -102,7 +99,6 @@ static void test_phases_change_by_instructions(void **state)
     struct workload_spec spec = spec_of(WORKLOAD_PHASES, 0);
     struct workload workload;
 
-    (void)state;
     spec.phases = phases;
     spec.n_phases = 2;
     assert_int_equal(workload_init(&workload, &spec, 3), 0);
@@ -115,13 +111,12 @@ static void test_phases_change_by_instructions(void **state)
     workload_release(&workload);
 }
 
-static void test_a_seed_gives_one_sequence(void **state)
+TEST(test_a_seed_gives_one_sequence)
 {
     struct workload_spec spec = spec_of(WORKLOAD_RANDOM, 64 * 1000);
     struct workload a, b, other;
     int same = 0;
 
-    (void)state;
     assert_int_equal(workload_init(&a, &spec, 3), 0);
     assert_int_equal(workload_init(&b, &spec, 3), 0);
     assert_int_equal(workload_init(&other, &spec, 4), 0);
@@ -138,17 +133,4 @@ static void test_a_seed_gives_one_sequence(void **state)
     workload_release(&a);
     workload_release(&b);
     workload_release(&other);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chase_visits_every_line_once_a_round),
-        cmocka_unit_test(test_random_mix),
-        cmocka_unit_test(test_streams_take_turns),
-        cmocka_unit_test(test_phases_change_by_instructions),
-        cmocka_unit_test(test_a_seed_gives_one_sequence),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

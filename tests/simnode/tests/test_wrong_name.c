@@ -4,8 +4,6 @@
  */
 #include "tests/simnode/tests/test_support.h"
 
-#include <math.h>
-
 #include "exporter/base/textbuf.h"
 #include "tests/unit/support/governor_start.h"
 
@@ -181,22 +179,12 @@ static unsigned run(struct scene *scene, double probability)
     return cut;
 }
 
-static void who_is_not_surely_named_is_not_cut(void **state)
+TEST_WITH(who_is_not_surely_named_is_not_cut, setup, teardown)
 {
     assert_int_equal(run(*state, 0.85), 0);
 }
 
-static void who_is_wrongly_named_is_tried_and_given_back(void **state)
+TEST_WITH(who_is_wrongly_named_is_tried_and_given_back, setup, teardown)
 {
     assert_in_range(run(*state, 0.97), 1, TICKS / 3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(who_is_not_surely_named_is_not_cut, setup, teardown),
-        cmocka_unit_test_setup_teardown(who_is_wrongly_named_is_tried_and_given_back, setup,
-                                        teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

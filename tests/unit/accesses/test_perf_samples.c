@@ -211,7 +211,7 @@ static int pmu_map(void *context, int fd, size_t size, void **out)
 
 /* Where the hardware collects samples, none has its cgroup; otherwise all have one, if the kernel
  * can give it. */
-static void the_cgroup_where_it_is_cheap(void **state)
+TEST(the_cgroup_where_it_is_cheap)
 {
     for (int told = 0; told < 2; told++) {
         for (int old = 0; old < 2; old++) {
@@ -243,7 +243,7 @@ static void the_cgroup_where_it_is_cheap(void **state)
 
 /* ---- why not ---- */
 
-static void reasons(void **state)
+TEST(reasons)
 {
     struct rig rig;
     struct verdict why;
@@ -302,7 +302,7 @@ static bool opens(struct rig *rig, size_t events)
     return false;
 }
 
-static void cpus_come_and_go(void **state)
+TEST(cpus_come_and_go)
 {
     struct rig rig;
     struct fixture f;
@@ -449,7 +449,7 @@ static void check_stores(const struct rig *rig, const struct stores *stores, enu
     assert_int_equal(n, PAGES);
 }
 
-static void stores_of_a_process(void **state)
+TEST(stores_of_a_process)
 {
     struct rig rig;
     char path[128];
@@ -490,7 +490,7 @@ static void stores_of_a_process(void **state)
 #endif
 
 /* If no collector needs samples, a missing privilege is no fault. */
-static void without_its_privileges_it_is_off_unless_asked_for(void **state)
+TEST(without_its_privileges_it_is_off_unless_asked_for)
 {
     struct verdict why = {0};
     struct fixture tree;
@@ -513,18 +513,4 @@ static void without_its_privileges_it_is_off_unless_asked_for(void **state)
     }
     fixture_release(&tree);
     rig_release(&rig);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reasons),
-        cmocka_unit_test(the_cgroup_where_it_is_cheap),
-        cmocka_unit_test(without_its_privileges_it_is_off_unless_asked_for),
-        cmocka_unit_test(cpus_come_and_go),
-#if defined(__x86_64__)
-        cmocka_unit_test(stores_of_a_process),
-#endif
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,6 @@ static const char answer[] =
 
 TEST(test_find)
 {
-    (void)state;
     struct elsewhere list = {0};
     char error[160];
     assert_int_equal(elsewhere_parse(answer, strlen(answer), &list, error, sizeof error), 0);
@@ -70,7 +69,6 @@ TEST(test_find)
 
 TEST(test_what_is_wrong_is_refused)
 {
-    (void)state;
     static const struct {
         const char *text, *error;
     } cases[] = {
@@ -100,7 +98,6 @@ TEST(test_what_is_wrong_is_refused)
 
 TEST(test_an_empty_answer)
 {
-    (void)state;
     struct elsewhere list = {0};
     char error[160];
     assert_int_equal(elsewhere_parse(ANSWER(""), strlen(ANSWER("")), &list, error, sizeof error),

@@ -1,5 +1,3 @@
-#include <math.h>
-
 #include "exporter/base/decimal.h"
 #include "exporter/base/textbuf.h"
 #include "tests/unit/support/draw.h"

@@ -31,7 +31,6 @@ static void near(double value, double expected)
 TEST(the_worked_numbers)
 {
     double unit, out = 7;
-    (void)state;
     assert_int_equal(l3_cycles_unit_seconds(3.2e9, &unit), 0);
     near(unit, 5e-9);
     assert_int_equal(l3_latency_seconds(12500000, 1000000, unit, &out), 0);
@@ -51,7 +50,6 @@ TEST(the_worked_numbers)
 TEST(what_cannot_be_told_is_not_told)
 {
     double out = 7;
-    (void)state;
     assert_int_equal(l3_cycles_unit_seconds(0, &out), -ENODATA);
     assert_int_equal(l3_cycles_unit_seconds(NAN, &out), -ENODATA);
     assert_int_equal(l3_cycles_unit_seconds(INFINITY, &out), -ENODATA);
@@ -404,7 +402,6 @@ TEST_WITH(recordings_without_counts_say_so, perf_fixture_setup, perf_fixture_tea
         HEADER "{\"unit\":{\"key\":\"u\",\"kind\":\"l3\",\"socket\":0,\"imc\":3}}\n" TICK(1);
     char path[64];
     struct tick tick;
-    (void)state;
     recording_write(path, text, strlen(text));
     struct replay *replay = recording_open(path);
     struct rig *rig = replay_rig(replay);

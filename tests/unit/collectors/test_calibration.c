@@ -6,7 +6,6 @@
  * disturbs, 100 and more elsewhere: the median is between 44 and 45. */
 TEST(the_median_of_the_ten_shortest_of_thirty)
 {
-    (void)state;
     struct cache_calibration calibration = {0};
     double got = -1;
     for (int i = 0; i < 30; i++) {
@@ -21,7 +20,6 @@ TEST(the_median_of_the_ten_shortest_of_thirty)
 
 TEST(what_is_calibrated_is_frozen)
 {
-    (void)state;
     struct cache_calibration calibration = {0};
     double got = -1;
     for (int i = 0; i < CALIBRATION_BURSTS; i++)
@@ -38,7 +36,6 @@ TEST(a_hit_is_the_second_shortest_of_eight_and_more)
         double ns, known_ns; /* 0: not yet */
     } hits[] = {{50, 0}, {33, 0}, {90, 0},  {31, 0},      {70, 0},
                 {34, 0}, {60, 0}, {45, 33}, {32.5, 32.5}, {99, 32.5}};
-    (void)state;
     struct hit_calibration calibration = {0};
     for (size_t i = 0; i < sizeof hits / sizeof *hits; i++) {
         double got = 0;
@@ -50,7 +47,6 @@ TEST(a_hit_is_the_second_shortest_of_eight_and_more)
 /* The shortest comes first, or last, or twice. */
 TEST(the_order_of_hits_does_not_matter)
 {
-    (void)state;
     for (size_t at = 0; at < 8; at++) {
         struct hit_calibration calibration = {0};
         double got = 0;

@@ -87,7 +87,6 @@ static void beside_the_unseen(struct rig *rig, int seconds, double hog, double n
 
 TEST(an_unseen_hog_is_heard_and_its_silence_too)
 {
-    (void)state;
     struct rig *rig = new_rig(1, true);
     rig->facts.containers_unseen = 1;
     rig_start(rig);
@@ -106,7 +105,6 @@ TEST(an_unseen_hog_is_heard_and_its_silence_too)
 
 TEST(without_controllers_nobody_knows)
 {
-    (void)state;
     struct rig *rig = new_rig(1, false);
     rig->facts.containers_unseen = 1;
     rig_start(rig);
@@ -137,7 +135,6 @@ static double beside_who_does_not_read(bool controllers)
 
 TEST(who_only_writes_is_heard)
 {
-    (void)state;
     assert_true(beside_who_does_not_read(true) == 0);
     assert_true(beside_who_does_not_read(false) == 140); /* what is to be had without */
 }
@@ -151,7 +148,6 @@ static void starve(struct rig *rig, int i)
 
 TEST(silent_controllers_are_not_quiet)
 {
-    (void)state;
     struct rig *rig = new_rig(1, true);
     rig_start(rig);
     rig_container(rig, "a");
@@ -188,7 +184,6 @@ static void expect_known(struct rig *rig, struct cas_traffic *cas, bool known)
 
 TEST(all_controllers_or_none)
 {
-    (void)state;
     struct rig *rig = new_rig(2, true);
     struct cas_traffic cas;
     rig_start(rig);
@@ -243,7 +238,6 @@ static bool opens(struct rig *rig)
 
 TEST(a_part_of_the_memory_says_nothing)
 {
-    (void)state;
     struct rig *rig = new_rig(2, true);
     assert_true(opens(rig));
     rig->facts.machine.sockets = 3;
@@ -296,7 +290,6 @@ TEST(the_rest_is_of_the_same_time)
     struct lanes lanes = {.at = slot, .n = 2};
     struct node_traffic traffic = {0};
     struct corunners left;
-    (void)state;
     rig_start(rig);
     core_lane_init(&lane[0], &container, GROUP_CORE);
     core_lane_init(&lane[1], &other, GROUP_CORE);
@@ -324,7 +317,6 @@ TEST(the_rest_is_of_the_same_time)
 /* An hour of one measure's traffic says nothing about the other's. */
 TEST(measures_have_histories_of_their_own)
 {
-    (void)state;
     struct rig *rig = new_rig(1, true);
     rig_start(rig);
     rig_container(rig, "a");
@@ -368,7 +360,6 @@ static double beside_a_hog(struct rig *rig, int cpu, int hog_cpu)
 
 TEST(reads_are_divided_by_their_cpus)
 {
-    (void)state;
     struct rig *rig = new_rig(2, false);
     const struct scope scope = {.kind = SCOPE_CGROUP, .key = "a", .cgroup_fd = -1};
     struct fake_group *g = fake_group(&rig->fake, "a", GROUP_CORE);
@@ -399,7 +390,6 @@ TEST(reads_are_divided_by_their_cpus)
 
 TEST(a_hog_on_the_other_socket_is_no_neighbour)
 {
-    (void)state;
     assert_true(beside_a_hog(new_rig(2, true), 0, 1) == 70);
     assert_true(beside_a_hog(new_rig(2, true), 3, 2) == 70);
     assert_true(beside_a_hog(new_rig(2, true), 0, 2) == 0);
@@ -412,7 +402,6 @@ TEST(a_hog_on_the_other_socket_is_no_neighbour)
 /* Sockets of virtual machines share a memory; and CPUs may have come later. */
 TEST(where_sockets_are_unknown_the_node_counts)
 {
-    (void)state;
     for (int controllers = 0; controllers < 2; controllers++) {
         struct rig *rig = new_rig(2, controllers);
         rig->facts.machine.numa_nodes = 1;
@@ -426,7 +415,6 @@ TEST(where_sockets_are_unknown_the_node_counts)
 /* Its share on the hog's socket is what it has of the hog. */
 TEST(who_is_on_both_sockets_has_half_of_the_hog)
 {
-    (void)state;
     for (int controllers = 0; controllers < 2; controllers++) {
         struct rig *rig = new_rig(2, controllers);
         rig_start(rig);
@@ -451,7 +439,6 @@ TEST(who_is_on_both_sockets_has_half_of_the_hog)
  * than it reads. */
 TEST(who_reads_far_memory_has_its_neighbours_there)
 {
-    (void)state;
     struct rig *rig = new_rig(2, true);
     rig_start(rig);
     rig_container(rig, "a");

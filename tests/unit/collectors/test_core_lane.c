@@ -114,7 +114,6 @@ TEST_WITH(the_first_window_is_no_longer_than_an_interval, setup, teardown)
 
 TEST_WITH(only_a_new_reason_is_worth_a_line, setup, teardown)
 {
-    (void)state;
     struct collector_status status = {0};
     struct verdict why;
     verdict_set(&why, REASON_NO_DEVICE, "gone");
@@ -215,7 +214,6 @@ static const char *const two[] = {"/a", "/b"};
 
 TEST_WITH(beside_quiet_neighbours_a_window_is_calm, setup, teardown)
 {
-    (void)state;
     struct node *node = new_node(2, two);
     assert_int_equal(ticks(node, 20, (double[]){900, 99}), 11);
     assert_int_equal(ticks(node, 20, (double[]){900, 150}), 0);
@@ -226,7 +224,6 @@ TEST_WITH(beside_quiet_neighbours_a_window_is_calm, setup, teardown)
 /* 64 MB/s each on a machine that can do a thousand times as much. */
 TEST_WITH(on_a_node_with_little_traffic_all_windows_are_calm, setup, teardown)
 {
-    (void)state;
     struct node *node = new_node(2, two);
     assert_int_equal(ticks(node, 20, (double[]){1, 1}), 11);
     free_node(node);
@@ -234,7 +231,6 @@ TEST_WITH(on_a_node_with_little_traffic_all_windows_are_calm, setup, teardown)
 
 TEST_WITH(who_is_not_seen_may_read_anything, setup, teardown)
 {
-    (void)state;
     struct node *node = new_node(2, two);
     ticks(node, 20, (double[]){900, 0});
     assert_false(tick(node, (double[]){900, -1})); /* starved, reset, not opened */
@@ -253,7 +249,6 @@ TEST_WITH(who_is_not_seen_may_read_anything, setup, teardown)
 /* After a failed read its window spans two ticks: it is as loud as before, no less and no more. */
 TEST_WITH(a_window_over_two_ticks_counts_by_its_rate, setup, teardown)
 {
-    (void)state;
     struct node *node = new_node(2, two);
     ticks(node, 20, (double[]){900, 150});
     node->lane[1].window_seconds = 2;
@@ -265,7 +260,6 @@ TEST_WITH(a_window_over_two_ticks_counts_by_its_rate, setup, teardown)
 /* A scan of one window does not make everything after it calm. */
 TEST_WITH(one_odd_window_makes_no_peak, setup, teardown)
 {
-    (void)state;
     struct node *node = new_node(2, two);
     assert_int_equal(ticks(node, 200, (double[]){30, 20}), 0);
     tick(node, (double[]){3000, 20});
@@ -275,7 +269,6 @@ TEST_WITH(one_odd_window_makes_no_peak, setup, teardown)
 
 TEST_WITH(a_peak_fades_within_the_hour, setup, teardown)
 {
-    (void)state;
     struct node *node = new_node(2, two);
     ticks(node, 100, (double[]){3000, 20});
     assert_true(tick(node, (double[]){30, 20}));
@@ -287,7 +280,6 @@ TEST_WITH(a_peak_fades_within_the_hour, setup, teardown)
 /* kind, docker in docker: the outer counts what the inner reads, too. */
 TEST_WITH(who_is_inside_is_no_neighbour, setup, teardown)
 {
-    (void)state;
     static const char *const paths[] = {"/kind/pod/inner", "/kind", "/kind/pod", "/kindred"};
     struct node *node = new_node(4, paths);
     assert_int_equal(node->lane[0].outermost, 1);

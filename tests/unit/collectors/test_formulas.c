@@ -156,7 +156,6 @@ static struct core_cache in_cycles(double cycles)
 
 TEST(test_window_cases)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(window_cases); i++) {
         const struct window_case *c = &window_cases[i];
         struct window_sum sum;
@@ -176,7 +175,6 @@ TEST(test_window_cases)
 
 TEST(test_window_clocks_include_starved_cpus)
 {
-    (void)state;
     struct window_sum sum;
     const uint64_t before[2] = {1, 1}, after[2] = {2, 2};
 
@@ -192,7 +190,6 @@ TEST(test_window_clocks_include_starved_cpus)
 /* Whichever of its counts fell, and whether it was multiplexed or not. */
 TEST(test_window_takes_nothing_from_a_reset_cpu)
 {
-    (void)state;
     const uint64_t good[2] = {3, 4}, before[2] = {5, 5};
     const uint64_t fell[][2] = {{9, 4}, {4, 9}, {4, 4}};
 
@@ -213,7 +210,6 @@ TEST(test_window_takes_nothing_from_a_reset_cpu)
 /* Counters add windows: over any cut into windows an unmultiplexed group sums to its total. */
 TEST(test_windows_add_up_to_the_total)
 {
-    (void)state;
     const uint64_t total[][2] = {{0, 0}, {17, 3}, {17, 3}, {90071992547409ull, 1000}, {BIG, 1001}};
     uint64_t added[2] = {0, 0};
 
@@ -274,7 +270,6 @@ static const struct core_case core_cases[] = {
 
 TEST(test_core_latency)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(core_cases); i++) {
         const struct core_case *c = &core_cases[i];
         struct core_latency got = {.latency_seconds = -1};
@@ -296,7 +291,6 @@ TEST(test_core_latency)
 /* Scaling all four counts alike, as for a multiplexed window, leaves the latency alone. */
 TEST(test_core_latency_is_a_ratio)
 {
-    (void)state;
     const struct core_latency_counts once = {2600000000, 2100000000, 1000000, 156900000};
     const struct core_latency_counts thrice = {7800000000, 6300000000, 3000000, 470700000};
     struct core_latency a, b;
@@ -309,7 +303,6 @@ TEST(test_core_latency_is_a_ratio)
 
 TEST(test_core_frequency)
 {
-    (void)state;
     double f = -1;
 
     assert_int_equal(core_frequency_hz(2600, 2100, 2.1e9, &f), 0);
@@ -321,7 +314,6 @@ TEST(test_core_frequency)
 
 TEST(test_calibration)
 {
-    (void)state;
     const struct core_latency_counts counts = {2100000000, 2100000000, 1000000, 124500000};
     const struct core_latency_counts fast = {2600000000, 2100000000, 1000000, 156900000};
     const struct core_latency_counts none = {2100000000, 2100000000, 0, 0};
@@ -350,7 +342,6 @@ TEST(test_calibration)
  * ns from then on. The probe runs at 3.8 GHz, the container at 2.0. */
 TEST(test_two_parts)
 {
-    (void)state;
     const struct core_latency_counts probe = {3800000000, 2000000000, 1000000, 247000000};
     const struct core_latency_counts slow = {2000000000, 2000000000, 1000000, 130000000};
     const double truth = 8e-9 + 30e-9 + 65e-9;
@@ -381,7 +372,6 @@ TEST(test_two_parts)
 /* A c_cache that is wrong by 21 cycles shows as 10 ns: 10 / 80.238 = 12.46 %. */
 TEST(test_wrong_cache_cycles_shows_as_error)
 {
-    (void)state;
     const struct core_latency_counts counts = {2100000000, 2100000000, 1000000, 124500000};
     struct core_latency got;
     double ratio;
@@ -394,7 +384,6 @@ TEST(test_wrong_cache_cycles_shows_as_error)
 /* Table 2 of Shen & Li: true (MLC) and estimated ns, relative error in percent. */
 TEST(test_error_ratio)
 {
-    (void)state;
     const double rows[][3] = {
         {88.8, 86.31, 2.80},   {148.4, 144.46, 2.65}, {174.5, 179.81, 3.04},
         {131.1, 128.17, 2.23}, {100.8, 99.11, 1.68},
@@ -433,7 +422,6 @@ static const struct imc_case imc_cases[] = {
 
 TEST(test_imc_latency)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(imc_cases); i++) {
         const struct imc_case *c = &imc_cases[i];
         double dram = -1, pmm = -1;
@@ -451,7 +439,6 @@ TEST(test_imc_latency)
 
 TEST(test_imc_frequency)
 {
-    (void)state;
     double hz = -1;
 
     assert_int_equal(imc_frequency_hz(1466500000, 1000000000, &hz), 0);
@@ -468,7 +455,6 @@ TEST(test_imc_frequency)
 /* 10 us of a second that saw 30,000 reads are no three thousand million. */
 TEST(test_a_moment_is_not_extrapolated)
 {
-    (void)state;
     const uint64_t count[1] = {30000};
     struct window_sum sum;
     window_init(&sum, 1);
@@ -484,7 +470,6 @@ TEST(test_a_moment_is_not_extrapolated)
 /* 3.5 GHz makes all the reads, 236 cycles each; 2.0 GHz spins: the mean frequency says 101.8 ns. */
 TEST(test_each_cpu_has_its_own_frequency)
 {
-    (void)state;
     const double base = 2.0e9;
     const struct core_latency_sums sums = {
         .reads = 1000000,
@@ -513,7 +498,6 @@ TEST(test_each_cpu_has_its_own_frequency)
 /* Per CPU: scaled first, then by its own clock. */
 TEST(test_sums_by_each_cpus_clock)
 {
-    (void)state;
     enum { CPUS = 3, ROLES = 7 };
     _Alignas(uint64_t) unsigned char rows[2][CPUS][sizeof(struct reading_row) + ROLES * 8] = {
         {{0}}};

@@ -21,7 +21,6 @@ static struct facts machine(double cache_cycles)
 TEST(under_way)
 {
     struct facts facts = machine(0);
-    (void)state;
     judged(&facts, REASON_OK, "waits for the probe's calibration");
     facts.calibrating_ns = UINT64_C(9) * MINUTE * 1000000000;
     judged(&facts, REASON_OK, "waits for the probe's calibration");
@@ -38,7 +37,6 @@ TEST(under_way)
 TEST(impossible)
 {
     struct facts facts = machine(0);
-    (void)state;
     verdict_set(&facts.probe, REASON_DISABLED, "switched off by a flag");
     judged(&facts, REASON_NOT_CALIBRATED, "switched off by a flag");
     facts.machine.cache_cycles = 44; /* documented for this CPU */
@@ -56,7 +54,6 @@ TEST(the_watchdog_is_no_obstacle)
 {
     struct facts facts = machine(44);
     struct verdict verdict;
-    (void)state;
     facts.cache_cycles_final = true;
     verdict_set(&verdict, REASON_NMI_WATCHDOG, "slowdown is off");
     latency_verdict_refine(&facts, &verdict);
@@ -69,7 +66,6 @@ TEST(a_base_frequency_that_is_exceeded)
 {
     struct facts facts = machine(44);
     const uint64_t second = 1000000000;
-    (void)state;
     facts.cache_cycles_final = true;
     for (int i = 0; i < 100; i++) {
         assert_false(base_frequency_check(&facts, 2100000000, 1000000)); /* too short to say */

@@ -17,7 +17,6 @@ static void assert_near(double got, double want, double tolerance)
 
 TEST(worked)
 {
-    (void)state;
     struct nvmm_carry carry = {0};
     struct nvmm_usage usage;
     const struct nvmm_window window = {
@@ -32,7 +31,6 @@ TEST(worked)
 /* When all samples are of persistent memory the estimate is the count, to the last bit. */
 TEST(nothing_but_persistent_memory)
 {
-    (void)state;
     for (uint64_t events = 1; events <= 200; events++) {
         for (uint64_t known = 1; known <= 200; known++) {
             struct nvmm_carry carry = {0};
@@ -48,7 +46,6 @@ TEST(nothing_but_persistent_memory)
 
 TEST(windows_without_a_sample_are_carried)
 {
-    (void)state;
     struct nvmm_carry carry = {0};
     struct nvmm_usage usage = {-1, -1};
     for (int i = 0; i < 9; i++)
@@ -69,7 +66,6 @@ TEST(windows_without_a_sample_are_carried)
 /* The first sample that is known says nothing about hours of which none was. */
 TEST(windows_of_unknown_medium_are_left_out)
 {
-    (void)state;
     struct nvmm_carry carry = {0};
     struct nvmm_usage usage = {-1, -1};
     assert_int_equal(nvmm_estimate(&carry, &(struct nvmm_window){.events = 7}, &usage), -ENODATA);
@@ -89,7 +85,6 @@ TEST(windows_of_unknown_medium_are_left_out)
 
 TEST(other_memory_settles_what_was_carried)
 {
-    (void)state;
     struct nvmm_carry carry = {0};
     struct nvmm_usage usage;
     assert_int_equal(nvmm_estimate(&carry, &(struct nvmm_window){.events = 1000}, &usage),
@@ -103,7 +98,6 @@ TEST(other_memory_settles_what_was_carried)
 
 TEST(sizes)
 {
-    (void)state;
     struct nvmm_carry carry = {0};
     struct nvmm_usage usage;
     /* Two of four NVMM samples could not be decoded: they are as large as the others, 48. */
@@ -134,7 +128,6 @@ TEST(sizes)
 
 TEST(contradictions)
 {
-    (void)state;
     static const struct nvmm_window bad[] = {
         {.events = 1, .known = 1, .nvmm = 2},
         {.events = 1, .known = 2, .nvmm = 1, .sized = 2, .bytes = 16},
@@ -299,7 +292,6 @@ static struct errors errors_over_seeds(const struct stream *stream)
 
 TEST(error_is_within_its_bound)
 {
-    (void)state;
     /* Periods scaled down from 2503, 5107 and 9973, primes as well. The second has a sample in one
      * window of ten; lost bursts are shorter than a window or two, as they are where a window is a
      * second. */
@@ -337,7 +329,6 @@ TEST(error_is_within_its_bound)
 
 TEST(loss_of_one_medium_is_a_bias)
 {
-    (void)state;
     const struct stream stream = {.period = 23,
                                   .samples = 10000,
                                   .window = 5000,

@@ -22,7 +22,6 @@ static double number(const json_t *object, const char *access, const char *key)
 
 TEST(nothing_was_shown_yet)
 {
-    (void)state;
     struct board *board;
     assert_int_equal(nvmm_board_new(&board), 0);
     for (int running = 0; running < 2; running++) {
@@ -37,7 +36,6 @@ TEST(nothing_was_shown_yet)
 
 TEST(threads_by_process_and_container)
 {
-    (void)state;
     struct board *board;
     assert_int_equal(nvmm_board_new(&board), 0);
     const struct label labels[] = {{"namespace", "shop"},

@@ -23,7 +23,6 @@ static void add(struct nvmm_windows *w, uint64_t time_ns, const struct access_sa
 
 TEST(test_sample_and_count_of_one_time)
 {
-    (void)state;
     struct nvmm_windows w = {0};
     struct nvmm_settled settled;
 
@@ -55,7 +54,6 @@ TEST(test_sample_and_count_of_one_time)
 
 TEST(test_windows_are_held_until_settled)
 {
-    (void)state;
     struct nvmm_windows w = {0};
     struct nvmm_settled settled;
 
@@ -87,7 +85,6 @@ TEST(test_windows_are_held_until_settled)
 /* The last reading of a container cannot wait: it makes the last window longer. */
 TEST(test_counting_while_full)
 {
-    (void)state;
     struct nvmm_windows w = {0};
     struct nvmm_settled settled;
 
@@ -106,7 +103,6 @@ TEST(test_counting_while_full)
 
 TEST(test_media_and_sizes)
 {
-    (void)state;
     struct nvmm_windows w = {0};
     struct nvmm_settled settled;
     static const enum access_size why[] = {ACCESS_SIZE_REPEATED,  ACCESS_SIZE_MASKED,
@@ -144,7 +140,6 @@ static struct access_sample of(uint64_t owner, uint32_t pid, uint32_t tid, uint3
 
 TEST(test_shares)
 {
-    (void)state;
     struct nvmm_threads *threads = nvmm_threads_new();
     struct access_sample a = of(1, 7, 7, 8), b = of(1, 7, 8, 24);
     const struct nvmm_settled window = {
@@ -174,7 +169,6 @@ TEST(test_shares)
 
 TEST(test_the_table_is_bounded)
 {
-    (void)state;
     struct nvmm_threads *threads = nvmm_threads_new();
 
     for (uint32_t i = 0; i < NVMM_MAX_THREADS; i++) {
@@ -207,7 +201,6 @@ TEST(test_the_table_is_bounded)
 
 TEST(test_who_has_told_everything_is_forgotten)
 {
-    (void)state;
     struct nvmm_threads *threads = nvmm_threads_new();
     struct access_sample sample = of(1, 7, 7, 8);
     const struct nvmm_settled window = {
@@ -234,7 +227,6 @@ TEST(test_who_has_told_everything_is_forgotten)
 
 TEST(test_board)
 {
-    (void)state;
     struct board *board;
     struct labelset *labels;
     static char longer[400];
@@ -298,7 +290,6 @@ static void *read_lists(void *context)
 /* Lists are of one piece, whenever others look. */
 TEST(test_board_is_read_by_other_threads)
 {
-    (void)state;
     struct board *board;
     struct labelset *labels;
     const struct label label = {"pod", "a"};

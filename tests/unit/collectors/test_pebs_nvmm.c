@@ -6,7 +6,7 @@
 
 /* ---- the estimate ---- */
 
-static void the_worked_number(void **state)
+TEST_WITH(the_worked_number, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
@@ -28,7 +28,7 @@ static void the_worked_number(void **state)
 }
 
 /* Ten tenths of a store are a store, whatever their sum is in binary. */
-static void parts_of_stores(void **state)
+TEST_WITH(parts_of_stores, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
@@ -42,7 +42,7 @@ static void parts_of_stores(void **state)
     nvmm_is(rig_value(rig, C "nvmm_bytes", "access=\"store\""), 10);
 }
 
-static void all_labels_are_there_from_the_start(void **state)
+TEST_WITH(all_labels_are_there_from_the_start, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     rig_container(rig, "a");
@@ -61,7 +61,7 @@ static void all_labels_are_there_from_the_start(void **state)
     nvmm_is(rig_value(rig, S "samples_lost", "load"), NAN);
 }
 
-static void ticks_without_samples_are_carried(void **state)
+TEST_WITH(ticks_without_samples_are_carried, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
@@ -78,7 +78,7 @@ static void ticks_without_samples_are_carried(void **state)
 }
 
 /* The sampler's thread is a tick behind: its samples still meet the counts of their own time. */
-static void late_samples_meet_their_counts(void **state)
+TEST_WITH(late_samples_meet_their_counts, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
@@ -98,7 +98,7 @@ static void late_samples_meet_their_counts(void **state)
     nvmm_is(nvmm_stores(rig), 25);
 }
 
-static void samples_of_after_the_reading_are_of_the_next_window(void **state)
+TEST_WITH(samples_of_after_the_reading_are_of_the_next_window, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
@@ -112,7 +112,7 @@ static void samples_of_after_the_reading_are_of_the_next_window(void **state)
     nvmm_is(nvmm_stores(rig), 40);
 }
 
-static void a_sampler_that_stands_still_loses_nothing(void **state)
+TEST_WITH(a_sampler_that_stands_still_loses_nothing, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
@@ -129,7 +129,7 @@ static void a_sampler_that_stands_still_loses_nothing(void **state)
     nvmm_is(nvmm_stores(rig), (11 - NVMM_HELD) * 100);
 }
 
-static void windows_that_were_discarded(void **state)
+TEST_WITH(windows_that_were_discarded, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
@@ -158,7 +158,7 @@ static void windows_that_were_discarded(void **state)
     nvmm_is(nvmm_stores(rig), 150); /* of the two samples of 100 events one */
 }
 
-static void loads_have_series_of_their_own(void **state)
+TEST_WITH(loads_have_series_of_their_own, nvmm_setup_loads, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
@@ -176,7 +176,7 @@ static void loads_have_series_of_their_own(void **state)
 
 /* ---- what the sampler says of itself ---- */
 
-static void losses_are_told(void **state)
+TEST_WITH(losses_are_told, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
@@ -192,7 +192,7 @@ static void losses_are_told(void **state)
     nvmm_is(rig_value(rig, S "samples_undecoded", "masked"), 0);
 }
 
-static void modules_are_counted_where_there_are_some(void **state)
+TEST_WITH(modules_are_counted_where_there_are_some, nvmm_setup, nvmm_teardown)
 {
     struct rig *rig = *state;
     rig->facts.machine.pmem_dimms = 6;
@@ -202,7 +202,7 @@ static void modules_are_counted_where_there_are_some(void **state)
 
 /* ---- reads for ownership ---- */
 
-static void reads_for_ownership(void **state)
+TEST_WITH(reads_for_ownership, nvmm_setup_rfo, nvmm_teardown)
 {
     struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
@@ -246,9 +246,8 @@ static struct verdict probed(bool samples, bool rfo, bool checks, struct collect
     return why;
 }
 
-static void what_is_missing_is_said(void **state)
+TEST(what_is_missing_is_said)
 {
-    (void)state;
     struct collector_status status;
     struct verdict why = probed(false, false, true, &status);
     assert_true(status.unavailable);
@@ -268,7 +267,7 @@ static void what_is_missing_is_said(void **state)
 
 /* ---- cost ---- */
 
-static void a_steady_tick_allocates_nothing(void **state)
+TEST_WITH_EACH(a_steady_tick_allocates_nothing, nvmm_setup, nvmm_setup_processes, nvmm_teardown)
 {
     struct rig *rig = *state;
     if (!malloc_count_works())
@@ -289,29 +288,4 @@ static void a_steady_tick_allocates_nothing(void **state)
     assert_int_equal(malloc_count() - before, 0);
     nvmm_is(nvmm_stores(rig), 2300);
     nvmm_is(rig_value(rig, C "nvmm_writer_threads", ""), 1000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-#define T(name) cmocka_unit_test_setup_teardown(name, nvmm_setup, nvmm_teardown)
-        T(the_worked_number),
-        T(all_labels_are_there_from_the_start),
-        T(ticks_without_samples_are_carried),
-        T(late_samples_meet_their_counts),
-        T(samples_of_after_the_reading_are_of_the_next_window),
-        T(a_sampler_that_stands_still_loses_nothing),
-        T(windows_that_were_discarded),
-        cmocka_unit_test_setup_teardown(loads_have_series_of_their_own, nvmm_setup_loads,
-                                        nvmm_teardown),
-        T(losses_are_told),
-        T(modules_are_counted_where_there_are_some),
-        cmocka_unit_test_setup_teardown(a_steady_tick_allocates_nothing, nvmm_setup_processes,
-                                        nvmm_teardown),
-        T(parts_of_stores),
-        cmocka_unit_test_setup_teardown(reads_for_ownership, nvmm_setup_rfo, nvmm_teardown),
-        cmocka_unit_test(what_is_missing_is_said),
-        T(a_steady_tick_allocates_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

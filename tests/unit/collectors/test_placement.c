@@ -231,7 +231,6 @@ TEST_WITH(by_loads, two_nodes_by_loads, rig_teardown)
 TEST(loads_of_a_node_without_cpus)
 {
     struct rig *rig = malloc(sizeof *rig);
-    (void)state;
     rig_init(rig, &placement_collector);
     rig->facts.machine.numa_nodes = 3;
     rig->facts.cache_cycles_final = true;
@@ -631,7 +630,6 @@ TEST_WITH(a_reading_that_fails_is_tried_anew, two_nodes, rig_teardown)
 
 TEST(machines_on_which_it_cannot_work)
 {
-    (void)state;
     struct rig *rig = malloc(sizeof *rig);
     struct verdict why;
     rig_init(rig, &placement_collector);

@@ -104,9 +104,8 @@ static void expect_same(struct rig *now, struct rig *before, const char *family,
     assert_true(rig_value(now, family, basis) == value);
 }
 
-static void thresholds_are_there_at_once(void **unused)
+TEST(thresholds_are_there_at_once)
 {
-    (void)unused;
     static const char *const bases[] = {[CALM] = "basis=\"calm\"", [USUAL] = "basis=\"usual\""};
     for (enum kind kind = CALM; kind <= USUAL; kind++) {
         static struct rig before, with, without;
@@ -128,9 +127,8 @@ static void thresholds_are_there_at_once(void **unused)
 }
 
 /* It has no window yet: the caches' part is known from before. */
-static void thresholds_are_there_before_it_works_again(void **unused)
+TEST(thresholds_are_there_before_it_works_again)
 {
-    (void)unused;
     static struct rig before, after;
     learn(&before, CALM);
     restart(&after, &before);
@@ -143,9 +141,8 @@ static void thresholds_are_there_before_it_works_again(void **unused)
     rig_release(&before);
 }
 
-static void an_incident_goes_on(void **unused)
+TEST(an_incident_goes_on)
 {
-    (void)unused;
     static struct rig before, with, without;
     learn(&before, CALM);
     before.facts.containers_unseen = 1;
@@ -196,9 +193,8 @@ static void with_cgroup(struct rig *rig, const char *id, uint64_t cgroup_id)
 
 /* A cgroup of the same path that was made anew is another one, unless the runtime says that it is
  * the same container. */
-static void another_container_learns_anew(void **unused)
+TEST(another_container_learns_anew)
 {
-    (void)unused;
     static const struct {
         const char *id, *other_id;
         uint64_t cgroup, other_cgroup;
@@ -227,9 +223,8 @@ static void another_container_learns_anew(void **unused)
 }
 
 /* An ended container is in no state; its successor of the same path must not find two. */
-static void what_has_ended_is_not_kept(void **unused)
+TEST(what_has_ended_is_not_kept)
 {
-    (void)unused;
     static struct rig rig;
     learn(&rig, CALM);
     size_t live = save(&rig, NULL, 0);
@@ -238,9 +233,8 @@ static void what_has_ended_is_not_kept(void **unused)
     rig_release(&rig);
 }
 
-static void saving_allocates_nothing(void **unused)
+TEST(saving_allocates_nothing)
 {
-    (void)unused;
     static struct rig rig;
     if (!malloc_count_works())
         skip();
@@ -255,9 +249,8 @@ static void saving_allocates_nothing(void **unused)
 }
 
 /* Damage with a right checksum: what is shown then is what a container could have learned. */
-static void no_damage_is_published(void **unused)
+TEST(no_damage_is_published)
 {
-    (void)unused;
     static struct rig before, after;
     size_t len, believed = 0, refused = 0;
     learn(&before, USUAL);
@@ -267,12 +260,12 @@ static void no_damage_is_published(void **unused)
         memcpy(copy, bytes, len);
         memset(copy + i, 0xff, len - i < 8 ? len - i : 8);
         state_seal(copy, len);
-        struct state *state = parsed(copy, len, before.tick.mono_ns);
-        if (!state) {
+        struct state *kept = parsed(copy, len, before.tick.mono_ns);
+        if (!kept) {
             refused++;
             continue;
         }
-        start_again(&after, &before, state);
+        start_again(&after, &before, kept);
         rig_container(&after, "a");
         work(&after, 60);
         work(&after, 60);
@@ -287,18 +280,17 @@ static void no_damage_is_published(void **unused)
 }
 
 /* One impossible value, here the caches' part, and none of the container's is believed. */
-static void what_is_damaged_is_thrown_away_whole(void **unused)
+TEST(what_is_damaged_is_thrown_away_whole)
 {
-    (void)unused;
     static struct rig before, after;
     size_t len;
     learn(&before, CALM);
     uint8_t *bytes = saved(&before, &len);
     memset(bytes + len - 8, 0xff, 8);
     state_seal(bytes, len);
-    struct state *state = parsed(bytes, len, before.tick.mono_ns);
-    assert_non_null(state);
-    start_again(&after, &before, state);
+    struct state *kept = parsed(bytes, len, before.tick.mono_ns);
+    assert_non_null(kept);
+    start_again(&after, &before, kept);
     rig_container(&after, "a");
     work(&after, 60);
     assert_true(isnan(rig_value(&after, THRESHOLD, "")));
@@ -308,13 +300,12 @@ static void what_is_damaged_is_thrown_away_whole(void **unused)
 
 /* ---- slowdown ---- */
 
-static void slowdown_is_there_at_once(void **unused)
+TEST(slowdown_is_there_at_once)
 {
-    (void)unused;
-    void *state;
+    void *rig;
     static struct rig with, without;
-    assert_int_equal(slowdown_rig_setup_default(&state), 0);
-    struct rig *before = state;
+    assert_int_equal(slowdown_rig_setup_default(&rig), 0);
+    struct rig *before = rig;
     rig_know(before);
     rig_disturb(before, load_disturbed);
     restart(&with, before);
@@ -360,9 +351,8 @@ static void probe_rig(struct rig *rig, struct state *state, uint64_t mono_ns, bo
     rig_start(rig);
 }
 
-static void calibration_is_not_made_again(void **unused)
+TEST(calibration_is_not_made_again)
 {
-    (void)unused;
     static struct rig before, after;
     size_t len;
     probe_rig(&before, NULL, 0, false);
@@ -379,8 +369,8 @@ static void calibration_is_not_made_again(void **unused)
     assert_true(before.facts.llc_hit_seconds > 0);
 
     uint8_t *bytes = saved(&before, &len);
-    struct state *state = parsed(bytes, len, before.tick.mono_ns);
-    probe_rig(&after, state, before.tick.mono_ns, false);
+    struct state *kept = parsed(bytes, len, before.tick.mono_ns);
+    probe_rig(&after, kept, before.tick.mono_ns, false);
     assert_true(after.facts.cache_cycles_final);
     assert_true(after.facts.machine.cache_cycles == before.facts.machine.cache_cycles);
     assert_true(after.facts.llc_hit_seconds == before.facts.llc_hit_seconds);
@@ -391,8 +381,8 @@ static void calibration_is_not_made_again(void **unused)
 
     /* What the user says is better. */
     bytes = saved(&before, &len);
-    state = parsed(bytes, len, before.tick.mono_ns);
-    probe_rig(&after, state, before.tick.mono_ns, true);
+    kept = parsed(bytes, len, before.tick.mono_ns);
+    probe_rig(&after, kept, before.tick.mono_ns, true);
     assert_true(after.facts.machine.cache_cycles == 44);
     release(&after);
     rig_release(&before);
@@ -414,9 +404,8 @@ static void zen_rig(struct rig *rig, struct state *state, uint64_t mono_ns)
     rig_start(rig);
 }
 
-static void fills_are_not_measured_again(void **unused)
+TEST(fills_are_not_measured_again)
 {
-    (void)unused;
     static struct rig before, after;
     size_t len;
     zen_rig(&before, NULL, 0);
@@ -454,9 +443,8 @@ static void burst(struct rig *rig, double latency_ns)
 }
 
 /* Beside a hog that never stops: 40 ns and 80 ns more than what is calm. */
-static void calm_is_known_beside_a_hog(void **unused)
+TEST(calm_is_known_beside_a_hog)
 {
-    (void)unused;
     static struct rig before, with, without;
     const char *unknown = "numa_node=\"1\",by=\"unknown\"";
     memset(&before, 0, sizeof before);
@@ -487,23 +475,4 @@ static void calm_is_known_beside_a_hog(void **unused)
     release(&with);
     rig_release(&without);
     rig_release(&before);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(thresholds_are_there_at_once),
-        cmocka_unit_test(thresholds_are_there_before_it_works_again),
-        cmocka_unit_test(an_incident_goes_on),
-        cmocka_unit_test(another_container_learns_anew),
-        cmocka_unit_test(what_has_ended_is_not_kept),
-        cmocka_unit_test(saving_allocates_nothing),
-        cmocka_unit_test(no_damage_is_published),
-        cmocka_unit_test(what_is_damaged_is_thrown_away_whole),
-        cmocka_unit_test(slowdown_is_there_at_once),
-        cmocka_unit_test(calibration_is_not_made_again),
-        cmocka_unit_test(fills_are_not_measured_again),
-        cmocka_unit_test(calm_is_known_beside_a_hog),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

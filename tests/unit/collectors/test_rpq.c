@@ -37,7 +37,6 @@ static void done(struct rig *rig)
 /* FORMULAS.md section 2: 60 ticks at 1.4665 GHz, 40.914 ns, plus 14.3 ns. */
 TEST(the_worked_number)
 {
-    (void)state;
     struct rig *rig = rig_of(&imc_rpq_collector);
     rig->facts.machine.cas_latency_seconds = 14.3e-9;
     add_unit(rig, "imc0", 0, 0, 0);
@@ -55,7 +54,6 @@ TEST(the_worked_number)
 /* A socket that sleeps nine tenths of the window: the clock stood still, and so did the queue. */
 TEST(a_clock_that_stops_does_not_lengthen_reads)
 {
-    (void)state;
     struct rig *rig = rig_of(&imc_rpq_collector);
     rig->facts.machine.cas_latency_seconds = 14.3e-9;
     add_unit(rig, "imc0", 0, 0, 0);
@@ -81,7 +79,6 @@ TEST(a_clock_that_stops_does_not_lengthen_reads)
 /* It slept from the start on: its clock is not known before it was awake for a while. */
 TEST(on_a_socket_that_sleeps_the_clock_is_not_known)
 {
-    (void)state;
     struct rig *rig = rig_of(&imc_rpq_collector);
     rig->facts.machine.cas_latency_seconds = 14.3e-9;
     add_unit(rig, "imc0", 0, 0, 0);
@@ -104,7 +101,6 @@ TEST(on_a_socket_that_sleeps_the_clock_is_not_known)
  * and 12.5; the clock is counted once. */
 TEST(channels_are_summed_before_dividing)
 {
-    (void)state;
     struct rig *rig = rig_of(&imc_rpq_collector);
     rig_flag(rig, "--collector.imc_rpq.cas-latency=10ns");
     rig->facts.machine.cas_latency_seconds = 14.3e-9; /* the flag wins */
@@ -123,7 +119,6 @@ TEST(channels_are_summed_before_dividing)
 
 TEST(sockets_and_controllers_are_apart)
 {
-    (void)state;
     struct rig *rig = rig_of(&imc_rpq_collector);
     rig_flag(rig, "--collector.imc_rpq.cas-latency=10ns");
     add_unit(rig, "a", 0, 0, 0);
@@ -143,7 +138,6 @@ TEST(sockets_and_controllers_are_apart)
 
 TEST(without_the_column_access_time_there_is_no_latency)
 {
-    (void)state;
     struct rig *rig = rig_of(&imc_rpq_collector);
     add_unit(rig, "imc0", 0, 0, 0);
     rig_start(rig);
@@ -160,7 +154,6 @@ TEST(without_the_column_access_time_there_is_no_latency)
 /* A PMM entry stays until it is served: nothing is added. */
 TEST(persistent_memory_adds_nothing)
 {
-    (void)state;
     struct rig *rig = rig_of(&pmm_rpq_collector);
     rig_flag(rig, "--collector.imc_rpq.cas-latency=14.3ns");
     add_unit(rig, "imc0", 0, 0, 0);
@@ -177,7 +170,6 @@ TEST(persistent_memory_adds_nothing)
 
 TEST(no_controllers_is_a_reason_never_a_zero)
 {
-    (void)state;
     struct rig *rig = rig_of(&imc_rpq_collector);
     struct verdict why;
     assert_false(imc_rpq_collector.probe(&rig->env, &why));
@@ -199,7 +191,6 @@ static const char pmm_occupancy[] = "interference_pmm_read_queue_occupancy_cycle
  * over 4 inserts at 1 GHz are 300 ns. Without either part there is no number, not a smaller one. */
 TEST(inserts_may_be_counted_once_for_all_channels)
 {
-    (void)state;
     struct rig *rig = rig_of(&pmm_rpq_collector);
     add_unit(rig, "imc0.0", 0, 0, 0);
     add_unit(rig, "imc0.1", 0, 0, 1);
@@ -243,7 +234,6 @@ TEST(inserts_may_be_counted_once_for_all_channels)
 /* Units of a recording whose machine had no such queue: no zeros, and a reason. */
 TEST(units_that_never_speak_have_no_series)
 {
-    (void)state;
     struct rig *rig = rig_of(&pmm_rpq_collector);
     add_unit(rig, "imc0.0", 0, 0, 0);
     add_unit(rig, "imc0.1", 0, 0, 1);
@@ -276,7 +266,6 @@ TEST(units_that_never_speak_have_no_series)
 
 TEST(a_refusal_of_all_units_keeps_its_reason)
 {
-    (void)state;
     struct rig *rig = rig_of(&imc_rpq_collector);
     add_unit(rig, "imc0", 0, 0, 0);
     verdict_set(&rig->fake.open_error, REASON_FD_LIMIT, "no descriptors");

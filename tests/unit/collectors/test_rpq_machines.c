@@ -142,7 +142,6 @@ TEST_WITH(machine_gnr, perf_fixture_setup, perf_fixture_teardown)
 /* Also of groups that no collector opens yet. */
 TEST_WITH(every_group_fits_a_box, perf_fixture_setup, perf_fixture_teardown)
 {
-    (void)state;
     size_t n, checked = 0;
     const struct event_table *const *tables = event_tables(&n);
     for (size_t t = 0; t < n; t++)

@@ -106,7 +106,6 @@ TEST(recorded_machines_replay_alike)
     for (size_t m = 0; m < sizeof imc_machines / sizeof *imc_machines; m++) {
         char path[64], *pages[TICKS];
         void *fixture = NULL;
-        (void)state;
         recording_temporary(path);
         perf_fixture_setup(&fixture);
         record(fixture, imc_machines[m], path, pages);
@@ -135,7 +134,6 @@ static struct replay *replay_of(const char *text)
 
 TEST(reasons_speak_of_the_recording)
 {
-    (void)state;
     struct replay *replay = replay_of(HEADER TICK(1));
     struct imc_rig *imc = imc_rig_replay(replay);
     const struct collector_ops *const both[] = {&imc_rpq_collector, &pmm_rpq_collector};
@@ -201,7 +199,6 @@ static double latency_in(const char *page)
 
 TEST(the_flag_beats_the_recording)
 {
-    (void)state;
     char text[2048];
     snprintf(text, sizeof text, "%s%s%s%s", CAS_HEADER, unit_lines, SECOND_1, DRAM_READ);
     char *page = once(text, NULL);

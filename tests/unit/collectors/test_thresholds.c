@@ -24,9 +24,8 @@ static double find(const struct thresholds *list, const char *namespace_, const 
     return seconds;
 }
 
-static void test_first_match_wins(void **state)
+TEST(test_first_match_wins)
 {
-    (void)state;
     struct thresholds list =
         parsed("[{\"namespace\":\"shop\",\"pod\":\"cart-*\",\"container\":\"cart\","
                "\"latency_seconds\":1.2e-7},\n"
@@ -48,9 +47,8 @@ static void test_first_match_wins(void **state)
 
 /* Of either kind, the first that has one: a slowdown for all of a namespace takes no latency away.
  */
-static void test_slowdowns(void **state)
+TEST(test_slowdowns)
 {
-    (void)state;
     struct thresholds list =
         parsed("[{\"namespace\":\"shop\",\"slowdown_ratio\":2.5},"
                " {\"container\":\"cart\",\"latency_seconds\":2e-7,\"slowdown_ratio\":100}]");
@@ -66,9 +64,8 @@ static void test_slowdowns(void **state)
     thresholds_release(&list);
 }
 
-static void test_everything(void **state)
+TEST(test_everything)
 {
-    (void)state;
     struct thresholds list = parsed("[{\"latency_seconds\":2e-7}]");
     assert_true(find(&list, "", "", "") == 2e-7); /* outside Kubernetes names are empty */
     assert_true(find(&list, "a", "b", ".hidden/odd") == 2e-7);
@@ -89,9 +86,8 @@ static void test_everything(void **state)
 }
 
 /* A glob made to backtrack must not cost more than its length. */
-static void test_hostile_glob(void **state)
+TEST(test_hostile_glob)
 {
-    (void)state;
     char text[2048] = "[{\"container\":\"";
     for (int i = 0; i < 200; i++)
         strcat(text, "*a");
@@ -143,9 +139,8 @@ static const struct {
      "line 1: \\u0000 is not allowed without JSON_ALLOW_NUL near '\"a\\u0000b\"'"},
 };
 
-static void test_errors(void **state)
+TEST(test_errors)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
         struct thresholds out = {.n = 77, .version = 78};
         char error[256] = "";
@@ -158,9 +153,8 @@ static void test_errors(void **state)
     }
 }
 
-static void test_size_limit(void **state)
+TEST(test_size_limit)
 {
-    (void)state;
     size_t size = (1 << 20) + 1;
     char *text = malloc(size);
     assert_non_null(text);
@@ -185,7 +179,7 @@ static void put_file(const char *path, const char *text, size_t len)
     assert_int_equal(fclose(file), 0);
 }
 
-static void test_load_and_reload(void **state)
+TEST(test_load_and_reload)
 {
     const char *path = *state;
     struct thresholds list = {0};
@@ -214,7 +208,7 @@ static void test_load_and_reload(void **state)
     thresholds_release(&list);
 }
 
-static void test_unreadable(void **state)
+TEST(test_unreadable)
 {
     const char *path = *state;
     struct thresholds list = {0};
@@ -262,13 +256,4 @@ static int remove_path(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_first_match_wins), cmocka_unit_test(test_slowdowns),
-        cmocka_unit_test(test_everything),       cmocka_unit_test(test_hostile_glob),
-        cmocka_unit_test(test_errors),           cmocka_unit_test(test_size_limit),
-        cmocka_unit_test(test_load_and_reload),  cmocka_unit_test(test_unreadable),
-    };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
-}
+TESTS_SHARE(make_path, remove_path)

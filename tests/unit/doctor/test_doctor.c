@@ -62,7 +62,7 @@ static const struct doctor_line *line(struct scene *scene, const char *name)
     return NULL;
 }
 
-static void all_is_well(void **state)
+TEST(all_is_well)
 {
     struct scene scene;
     set_up(&scene);
@@ -77,7 +77,7 @@ static void all_is_well(void **state)
 }
 
 /* The remedy is of who reads it: a sysctl for whom it would help, a capability for the others. */
-static void who_lacks_what(void **state)
+TEST(who_lacks_what)
 {
     static const struct {
         bool admin, perfmon;
@@ -112,7 +112,7 @@ static void who_lacks_what(void **state)
 }
 
 /* A reason with the one thing to do, or with none. */
-static void reasons(void **state)
+TEST(reasons)
 {
     static const struct {
         int which;
@@ -145,7 +145,7 @@ static void reasons(void **state)
 
 /* What is on where its hardware is and finds none is one line. A module brings counters to bare
  * metal that shows none, and nothing to a guest. */
-static void what_is_absent(void **state)
+TEST(what_is_absent)
 {
     static const struct {
         const char *model, *remedy;
@@ -174,7 +174,7 @@ static void what_is_absent(void **state)
     }
 }
 
-static void bpf(void **state)
+TEST(bpf)
 {
     struct scene scene;
     set_up(&scene);
@@ -191,7 +191,7 @@ static void bpf(void **state)
     assert_string_equal(line(&scene, "bpf")->remedy, "");
 }
 
-static void without_pressure_or_containers(void **state)
+TEST(without_pressure_or_containers)
 {
     struct scene scene;
     set_up(&scene);
@@ -215,7 +215,7 @@ static void read_from(const char *(*files)[2], size_t n, struct doctor_host *hos
     fixture_release(&fixture);
 }
 
-static void what_is_read(void **state)
+TEST(what_is_read)
 {
     struct doctor_host host;
     const char *files[][2] = {
@@ -244,7 +244,7 @@ static void what_is_read(void **state)
 }
 
 /* The mount on top counts; names are newer kernels'. */
-static void hidden_processes(void **state)
+TEST(hidden_processes)
 {
     static const struct {
         const char *below, *options;
@@ -283,7 +283,7 @@ static void hidden_processes(void **state)
     assert_int_equal(doctor_status(&scene.report), 0);
 }
 
-static void what_is_not_there(void **state)
+TEST(what_is_not_there)
 {
     struct doctor_host host;
     const char *files[][2] = {
@@ -304,7 +304,7 @@ static void what_is_not_there(void **state)
 }
 
 /* A line for each and one of the machine; the document has the same. */
-static void as_text_and_document(void **state)
+TEST(as_text_and_document)
 {
     struct scene scene;
     char *text = NULL;
@@ -338,21 +338,4 @@ static void as_text_and_document(void **state)
     file = fopen("/dev/full", "w");
     assert_int_equal(doctor_print(&scene.host, &scene.seen, false, file), -EIO);
     fclose(file);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_is_well),
-        cmocka_unit_test(who_lacks_what),
-        cmocka_unit_test(reasons),
-        cmocka_unit_test(what_is_absent),
-        cmocka_unit_test(bpf),
-        cmocka_unit_test(without_pressure_or_containers),
-        cmocka_unit_test(what_is_read),
-        cmocka_unit_test(hidden_processes),
-        cmocka_unit_test(what_is_not_there),
-        cmocka_unit_test(as_text_and_document),
-    };
-    return cmocka_run_group_tests_name("doctor", tests, NULL, NULL);
 }

@@ -105,6 +105,8 @@ static const struct event_table *table_of(enum cpu cpu)
 /* A machine with one memory controller, a PMU "odd" with split and wide fields, and tracefs. */
 static int setup(void **state)
 {
+    /* Lets libpfm4 encode the events of CPUs that this machine is not. */
+    setenv("LIBPFM_ENCODE_INACTIVE", "1", 1);
     struct fixture *fixture = calloc(1, sizeof *fixture);
     assert_non_null(fixture);
     fixture_init(fixture);
@@ -140,7 +142,9 @@ static int teardown(void **state)
     return 0;
 }
 
-static void test_core_rows(void **state)
+TESTS_SHARE(setup, teardown)
+
+TEST(test_core_rows)
 {
     struct fixture *fixture = *state;
     for (int cpu = 0; cpu < CPUS; cpu++) {
@@ -209,7 +213,7 @@ static void check_sum(struct fixture *fixture, const char *text, const uint16_t 
     }
 }
 
-static void test_uncore_rows(void **state)
+TEST(test_uncore_rows)
 {
     struct fixture *fixture = *state;
     size_t rows = 0, covered = 0;
@@ -248,9 +252,8 @@ static int general_counters_needed(const struct event_table *table, enum group g
     return n;
 }
 
-static void test_groups_fit_the_counters(void **state)
+TEST(test_groups_fit_the_counters)
 {
-    (void)state;
     for (int cpu = 0; cpu < CPUS; cpu++) {
         const struct event_table *table = table_of((enum cpu)cpu);
         assert_int_equal(table->general_counters, 4);
@@ -280,9 +283,8 @@ static void test_groups_fit_the_counters(void **state)
     }
 }
 
-static void test_cpus(void **state)
+TEST(test_cpus)
 {
-    (void)state;
     static const struct {
         int family, model, stepping;
         const char *vendor, *table;
@@ -314,9 +316,8 @@ static void test_cpus(void **state)
     assert_true(table_of(ICX)->cache_core_cycles == 16 && table_of(GNR)->cache_core_cycles == 16);
 }
 
-static void test_pmu_names(void **state)
+TEST(test_pmu_names)
 {
-    (void)state;
     size_t n;
     const struct event_table *const *tables = event_tables(&n);
     for (size_t i = 0; i < n; i++) {
@@ -331,7 +332,7 @@ static void test_pmu_names(void **state)
     assert_true(event_table_fits_pmu(table_of(GNR), "sapphire_rapids"));
 }
 
-static void test_schemes(void **state)
+TEST(test_schemes)
 {
     struct fixture *fixture = *state;
     static const struct {
@@ -370,7 +371,7 @@ static void test_schemes(void **state)
     }
 }
 
-static void test_uprobe(void **state)
+TEST(test_uprobe)
 {
     struct fixture *fixture = *state;
     struct encoded_event event;
@@ -386,7 +387,7 @@ static void test_uprobe(void **state)
     assert_null(event.path);
 }
 
-static void test_privilege_modifiers(void **state)
+TEST(test_privilege_modifiers)
 {
     struct fixture *fixture = *state;
     struct encoded_event event;
@@ -396,7 +397,7 @@ static void test_privilege_modifiers(void **state)
     encoded_event_release(&event);
 }
 
-static void test_errors(void **state)
+TEST(test_errors)
 {
     struct fixture *fixture = *state;
     static const struct {
@@ -446,9 +447,8 @@ static void test_errors(void **state)
     }
 }
 
-static void test_term_values(void **state)
+TEST(test_term_values)
 {
-    (void)state;
     static const struct {
         const char *text;
         int result;
@@ -480,23 +480,4 @@ static void test_term_values(void **state)
                                              "config:1,", "config3:0-7", "config:1-", "config0-7"};
     for (size_t i = 0; i < sizeof bad_fields / sizeof *bad_fields; i++)
         assert_int_equal(pmu_field_parse(bad_fields[i], strlen(bad_fields[i]), &field), -EINVAL);
-}
-
-int main(void)
-{
-    /* Lets libpfm4 encode the events of CPUs that this machine is not. */
-    setenv("LIBPFM_ENCODE_INACTIVE", "1", 1);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_core_rows),
-        cmocka_unit_test(test_uncore_rows),
-        cmocka_unit_test(test_groups_fit_the_counters),
-        cmocka_unit_test(test_cpus),
-        cmocka_unit_test(test_pmu_names),
-        cmocka_unit_test(test_schemes),
-        cmocka_unit_test(test_uprobe),
-        cmocka_unit_test(test_privilege_modifiers),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_term_values),
-    };
-    return cmocka_run_group_tests(tests, setup, teardown);
 }

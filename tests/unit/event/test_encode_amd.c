@@ -272,7 +272,6 @@ TEST_WITH(test_groups_fit, setup, teardown)
 
 TEST_WITH(test_cpus, setup, teardown)
 {
-    (void)state;
     static const struct {
         int family, model;
         const char *name; /* NULL: no table */
@@ -339,7 +338,6 @@ TEST_WITH(test_generic, setup, teardown)
 
 TEST(test_page_has_not_drifted)
 {
-    (void)state;
     struct textbuf page = TEXTBUF_INIT;
     char committed[65536];
     assert_int_equal(events_reference_write(&page), 0);

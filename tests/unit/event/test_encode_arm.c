@@ -38,7 +38,6 @@ TEST(every_row)
     struct fixture fixture;
     struct verdict why;
     size_t rows = 0, expected = 0;
-    (void)state;
     fixture_init(&fixture);
     for (int cpu = 0; cpu < CPUS; cpu++) {
         for (int role = 0; role < ROLE_COUNT; role++)
@@ -76,7 +75,6 @@ static int counters_needed(const struct event_table *table, enum group group)
 
 TEST(groups_fit)
 {
-    (void)state;
     for (int cpu = 0; cpu < CPUS; cpu++) {
         assert_int_equal(cpus[cpu]->general_counters, 6);
         for (int group = 0; group < GROUP_COUNT; group++)
@@ -99,7 +97,6 @@ TEST(cores)
         {0x420f5160, CPUS},                                                   /* ThunderX2 */
         {0x480fd010, CPUS},      {0x000f0510, CPUS},      {0, CPUS},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         assert_ptr_equal(event_table_for_midr(known[i].midr),
                          known[i].cpu == CPUS ? NULL : cpus[known[i].cpu]);
@@ -116,7 +113,6 @@ TEST(midr_of_the_machine)
 {
     struct fixture fixture;
     uint64_t midr = 1;
-    (void)state;
     fixture_init(&fixture);
     assert_int_equal(cpu_midr(&fixture.fs, &midr), -ENOENT);
     fixture_write(&fixture, "sys/devices/system/cpu/online", "1-2\n");

@@ -13,7 +13,6 @@ static int parse(const char *text, struct events_file *out, char *error, size_t 
 /* The contract's own example. */
 TEST(test_contract_example)
 {
-    (void)state;
     static const char text[] =
         "{\"machine\":{\"base_frequency_hz\":2.1e9,\"cache_seconds\":3e-8,\"cache_cycles\":44},"
         "\"roles\":{\"cycles\":\"uprobe:PATH:0xOFFSET\",\"stores\":\"software:page-faults\","
@@ -42,7 +41,6 @@ TEST(test_contract_example)
 
 TEST(test_errors)
 {
-    (void)state;
     static const struct {
         const char *text, *message;
     } bad[] = {
@@ -84,7 +82,6 @@ TEST(test_errors)
 
 TEST(test_short_error_buffer)
 {
-    (void)state;
     struct events_file file;
     for (size_t size = 1; size < 40; size++) {
         char error[40];
@@ -98,7 +95,6 @@ TEST(test_short_error_buffer)
 
 TEST(test_load)
 {
-    (void)state;
     struct fixture fixture;
     struct events_file file;
     char path[128], error[512];
@@ -125,7 +121,6 @@ TEST(test_load)
 
 TEST(test_size_limit)
 {
-    (void)state;
     const size_t size = (1 << 20) + 1;
     struct events_file file;
     char error[256];
@@ -141,7 +136,6 @@ TEST(test_size_limit)
 
 TEST(the_files_text_wins_over_the_tables)
 {
-    (void)state;
     struct events_file file = {
         .event = {[ROLE_LOADS] = (char *)(uintptr_t) "software:page-faults"}};
     const struct event_table table = {

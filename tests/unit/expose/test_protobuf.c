@@ -1,5 +1,3 @@
-#include <math.h>
-
 #include "exporter/expose/expose.h"
 #include "exporter/expose/protobuf.h"
 #include "tests/unit/support/unit.h"

@@ -62,6 +62,8 @@ static int teardown(void **state)
     return 0;
 }
 
+#define BOTH(name) TEST_WITH_EACH(name, setup_v1, setup_v2, teardown)
+
 static int claim(struct scene *scene, double floor)
 {
     scene->claim = (struct claim){.knob = KNOB_CPU, .path = WORKER};
@@ -104,7 +106,7 @@ static void release(struct scene *scene, enum claim_restored expected)
     assert_int_equal(restored, expected);
 }
 
-static void down_and_back(void **state)
+BOTH(down_and_back)
 {
     struct scene *scene = *state;
     assert_int_equal(claim(scene, 1), 0);
@@ -123,7 +125,7 @@ static void down_and_back(void **state)
     assert_int_equal(scene->rig.control_writes, 2);
 }
 
-static void what_it_may_have_at_most(void **state)
+BOTH(what_it_may_have_at_most)
 {
     struct scene *scene = *state;
     governor_rig_set_quota(&scene->rig, WORKER, unlimited(scene));
@@ -143,7 +145,7 @@ static void what_it_may_have_at_most(void **state)
     assert_float_equal(scene->claim.most, 2.5, 0);
 }
 
-static void what_it_may_have_at_least(void **state)
+BOTH(what_it_may_have_at_least)
 {
     struct scene *scene = *state;
     bool v1 = scene->rig.version == 1;
@@ -180,7 +182,7 @@ static void expect_burst(const struct scene *scene, const char *text)
 }
 
 /* The kernel takes no quota below the burst, and no burst above the quota. */
-static void a_burst_goes_down_and_back_with_its_quota(void **state)
+BOTH(a_burst_goes_down_and_back_with_its_quota)
 {
     struct scene *scene = *state;
     char text[CLAIM_TEXT_MAX];
@@ -216,7 +218,7 @@ static void fail_second_write(struct scene *scene)
     scene->rig.fail_with = -EIO;
 }
 
-static void a_change_of_both_that_is_cut_in_its_middle_is_ours(void **state)
+BOTH(a_change_of_both_that_is_cut_in_its_middle_is_ours)
 {
     struct scene *scene = *state;
     enum claim_restored restored;
@@ -244,7 +246,7 @@ static void a_change_of_both_that_is_cut_in_its_middle_is_ours(void **state)
     expect_burst(scene, "400000");
 }
 
-static void somebody_else_s_burst_stays(void **state)
+BOTH(somebody_else_s_burst_stays)
 {
     struct scene *scene = *state;
     put_burst(scene, "400000");
@@ -258,7 +260,7 @@ static void somebody_else_s_burst_stays(void **state)
     expect_burst(scene, "20000");
 }
 
-static void somebody_else_s_quota_gets_the_burst_back(void **state)
+BOTH(somebody_else_s_quota_gets_the_burst_back)
 {
     struct scene *scene = *state;
     const char *foreign = scene->rig.version == 1 ? "200000" : "200000 100000";
@@ -281,7 +283,7 @@ static void somebody_else_s_quota_gets_the_burst_back(void **state)
 }
 
 /* Weights as a newer runtime writes them, below a kubelet's. */
-static void what_a_container_of_a_pod_asked_for(void **state)
+TEST_WITH(what_a_container_of_a_pod_asked_for, setup_v2, teardown)
 {
     struct scene *scene = *state;
     struct claim c = {.knob = KNOB_CPU, .path = "/kubepods/pod1/c"};
@@ -300,7 +302,7 @@ static void what_a_container_of_a_pod_asked_for(void **state)
     assert_float_equal(scene->claim.least, 0.1, 0);
 }
 
-static void what_is_not_understood_is_not_claimed(void **state)
+BOTH(what_is_not_understood_is_not_claimed)
 {
     struct scene *scene = *state;
     governor_rig_set_quota(&scene->rig, WORKER, "many");
@@ -314,7 +316,7 @@ static void what_is_not_understood_is_not_claimed(void **state)
     assert_int_equal(scene->rig.control_writes, 0);
 }
 
-static void somebody_else_s_value_stays(void **state)
+BOTH(somebody_else_s_value_stays)
 {
     struct scene *scene = *state;
     const char *foreign = scene->rig.version == 1 ? "123000" : "123000 100000";
@@ -331,7 +333,7 @@ static void somebody_else_s_value_stays(void **state)
     expect_state(scene, CLAIM_RESET);
 }
 
-static void before_anything_was_set_nothing_is_ours(void **state)
+BOTH(before_anything_was_set_nothing_is_ours)
 {
     struct scene *scene = *state;
     assert_int_equal(claim(scene, 1), 0);
@@ -343,7 +345,7 @@ static void before_anything_was_set_nothing_is_ours(void **state)
 }
 
 /* The cgroup has gone, and another one has its path. */
-static void the_next_cgroup_of_a_path_is_not_touched(void **state)
+BOTH(the_next_cgroup_of_a_path_is_not_touched)
 {
     struct scene *scene = *state;
     turn_down(scene);
@@ -360,7 +362,7 @@ static void the_next_cgroup_of_a_path_is_not_touched(void **state)
     expect_quota(scene, half(scene));
 }
 
-static void a_parent_that_was_lowered_bounds_what_comes_back(void **state)
+TEST_WITH(a_parent_that_was_lowered_bounds_what_comes_back, setup_v1, teardown)
 {
     struct scene *scene = *state;
     turn_down(scene);
@@ -369,7 +371,7 @@ static void a_parent_that_was_lowered_bounds_what_comes_back(void **state)
     expect_quota(scene, "250000");
 }
 
-static void without_a_period_nothing_is_made_up(void **state)
+TEST_WITH(without_a_period_nothing_is_made_up, setup_v1, teardown)
 {
     struct scene *scene = *state;
     char text[CLAIM_TEXT_MAX];
@@ -385,7 +387,7 @@ static void without_a_period_nothing_is_made_up(void **state)
     assert_string_equal(text, original(scene));
 }
 
-static void errors_are_told(void **state)
+BOTH(errors_are_told)
 {
     struct scene *scene = *state;
     enum claim_restored restored;
@@ -398,7 +400,7 @@ static void errors_are_told(void **state)
     expect_quota(scene, half(scene));
 }
 
-static void without_a_tree_it_says_so(void **state)
+TEST(without_a_tree_it_says_so)
 {
     struct fsroot fs;
     struct actuator_env env = {.fs = &fs, .write = &fswrite_real};
@@ -450,7 +452,7 @@ static void restore(struct scene *scene, struct restore_counts *counts)
 }
 
 /* As a governor that is killed leaves it: each claim at another step. */
-static void what_is_open_is_put_back(void **state)
+BOTH(what_is_open_is_put_back)
 {
     struct scene *scene = *state;
     struct journal journal;
@@ -488,7 +490,7 @@ static void what_is_open_is_put_back(void **state)
     assert_int_equal(counts.outcomes[RESTORED] + counts.outcomes[RESTORED_ALREADY], 0);
 }
 
-static void what_could_not_be_put_back_stays_open(void **state)
+BOTH(what_could_not_be_put_back_stays_open)
 {
     struct scene *scene = *state;
     struct journal journal;
@@ -510,7 +512,7 @@ static void what_could_not_be_put_back_stays_open(void **state)
     expect_quota(scene, original(scene));
 }
 
-static void what_a_parent_allows_is_told(void **state)
+TEST_WITH(what_a_parent_allows_is_told, setup_v1, teardown)
 {
     struct scene *scene = *state;
     struct journal journal;
@@ -532,7 +534,7 @@ static void what_a_parent_allows_is_told(void **state)
 
 /* A container's own cgroup namespace, a wrong --path.cgroupfs: what is there does not say that the
  * cgroup has ended. */
-static void another_hierarchy_says_nothing_of_a_claim(void **state)
+BOTH(another_hierarchy_says_nothing_of_a_claim)
 {
     struct scene *scene = *state;
     struct governor_rig other;
@@ -564,7 +566,7 @@ static void another_hierarchy_says_nothing_of_a_claim(void **state)
 }
 
 /* Of v1 the period is another file's, and stays. */
-static void a_quota_that_is_set_may_have_a_shorter_period(void **state)
+BOTH(a_quota_that_is_set_may_have_a_shorter_period)
 {
     struct scene *scene = *state;
     bool v2 = scene->rig.version == 2;
@@ -581,37 +583,4 @@ static void a_quota_that_is_set_may_have_a_shorter_period(void **state)
     assert_int_equal(set(scene, 0.5), 0);
     release(scene, RESTORED);
     expect_quota(scene, original(scene));
-}
-
-#define BOTH(test)                                                                                 \
-    cmocka_unit_test_setup_teardown(test, setup_v1, teardown),                                     \
-        cmocka_unit_test_setup_teardown(test, setup_v2, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        BOTH(down_and_back),
-        BOTH(a_quota_that_is_set_may_have_a_shorter_period),
-        BOTH(what_it_may_have_at_most),
-        BOTH(what_it_may_have_at_least),
-        BOTH(a_burst_goes_down_and_back_with_its_quota),
-        BOTH(a_change_of_both_that_is_cut_in_its_middle_is_ours),
-        BOTH(somebody_else_s_burst_stays),
-        BOTH(somebody_else_s_quota_gets_the_burst_back),
-        cmocka_unit_test_setup_teardown(what_a_container_of_a_pod_asked_for, setup_v2, teardown),
-        BOTH(what_is_not_understood_is_not_claimed),
-        BOTH(somebody_else_s_value_stays),
-        BOTH(before_anything_was_set_nothing_is_ours),
-        BOTH(the_next_cgroup_of_a_path_is_not_touched),
-        cmocka_unit_test_setup_teardown(what_a_parent_allows_is_told, setup_v1, teardown),
-        cmocka_unit_test_setup_teardown(a_parent_that_was_lowered_bounds_what_comes_back, setup_v1,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(without_a_period_nothing_is_made_up, setup_v1, teardown),
-        BOTH(errors_are_told),
-        cmocka_unit_test(without_a_tree_it_says_so),
-        BOTH(what_is_open_is_put_back),
-        BOTH(what_could_not_be_put_back_stays_open),
-        BOTH(another_hierarchy_says_nothing_of_a_claim),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

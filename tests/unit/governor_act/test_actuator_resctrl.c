@@ -1,6 +1,4 @@
 /* Ways and bandwidth through resctrl: one container at a time, and whatever happens. */
-#include <math.h>
-
 #include "exporter/governor/act/actuators/resctrl.h"
 #include "exporter/governor/act/enforcer.h"
 #include "tests/unit/support/draw.h"

@@ -1,5 +1,4 @@
 #include <malloc.h>
-#include <math.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -58,6 +57,8 @@ static void start(struct scene *scene, bool dry)
 
 static int setup(void **state)
 {
+    /* The kernel's pages of zeros instead of clearing megabytes for each sequence. */
+    mallopt(M_MMAP_THRESHOLD, 1 << 16);
     struct scene *scene = calloc(1, sizeof *scene);
     governor_rig_init(&scene->rig, 2);
     fake_knobs_init(&scene->fake);
@@ -79,6 +80,8 @@ static int teardown(void **state)
     free(scene);
     return 0;
 }
+
+#define CASE(name) TEST_WITH(name, setup, teardown)
 
 static struct scene *started(void **state)
 {
@@ -143,7 +146,7 @@ static size_t journal_bytes(struct scene *scene)
     return strlen(text);
 }
 
-static void down_up_and_back(void **state)
+CASE(down_up_and_back)
 {
     struct scene *scene = started(state);
     tick(scene, NAN);
@@ -171,7 +174,7 @@ static void down_up_and_back(void **state)
     assert_int_equal(scene->decisions, 4);
 }
 
-static void a_steady_view_writes_nothing(void **state)
+CASE(a_steady_view_writes_nothing)
 {
     struct scene *scene = started(state);
     tick(scene, 2);
@@ -182,7 +185,7 @@ static void a_steady_view_writes_nothing(void **state)
     assert_int_equal(scene->decisions, 1);
 }
 
-static void a_dry_run_writes_nothing_at_all(void **state)
+CASE(a_dry_run_writes_nothing_at_all)
 {
     struct scene *scene = *state;
     start(scene, true);
@@ -207,7 +210,7 @@ static void a_dry_run_writes_nothing_at_all(void **state)
     assert_int_equal(scene->rig.calls, 0);
 }
 
-static void what_is_reset_is_set_again_and_then_yielded(void **state)
+CASE(what_is_reset_is_set_again_and_then_yielded)
 {
     struct scene *scene = started(state);
     tick(scene, 2);
@@ -228,7 +231,7 @@ static void what_is_reset_is_set_again_and_then_yielded(void **state)
     expect_quota(scene, 2);
 }
 
-static void a_new_specification_is_adopted(void **state)
+CASE(a_new_specification_is_adopted)
 {
     struct scene *scene = started(state);
     tick(scene, 2);
@@ -257,7 +260,7 @@ static void expect_foreign(const struct scene *scene, const char *from, const ch
     assert_string_equal(foreign->cause, ""); /* nobody who waits */
 }
 
-static void what_others_write_is_told(void **state)
+CASE(what_others_write_is_told)
 {
     struct scene *scene = started(state);
     const uint64_t *counted = &enforcer_counts(scene->enforcer)
@@ -280,7 +283,7 @@ static void what_others_write_is_told(void **state)
 }
 
 /* Its claim restricts nothing, and nobody asks for less. */
-static void what_others_gave_back_is_not_held(void **state)
+CASE(what_others_gave_back_is_not_held)
 {
     struct scene *scene = started(state);
     for (int i = 0; i < 10; i++) { /* however often it is resized */
@@ -298,7 +301,7 @@ static void what_others_gave_back_is_not_held(void **state)
     expect_quota(scene, 3.9);
 }
 
-static void who_writes_each_second_wins(void **state)
+CASE(who_writes_each_second_wins)
 {
     struct scene *scene = started(state);
     tick(scene, 2);
@@ -315,7 +318,7 @@ static void who_writes_each_second_wins(void **state)
 }
 
 /* A tick in which nobody is there, and one of another cgroup of that path. */
-static void who_was_yielded_to_is_not_forgotten(void **state)
+CASE(who_was_yielded_to_is_not_forgotten)
 {
     struct scene *scene = started(state);
     tick(scene, 2);
@@ -336,7 +339,7 @@ static void who_was_yielded_to_is_not_forgotten(void **state)
 }
 
 /* Nor how often it was cut. */
-static void rates_outlive_a_tick_without_the_container(void **state)
+CASE(rates_outlive_a_tick_without_the_container)
 {
     struct scene *scene = started(state);
     for (unsigned i = 0; i <= limits.cuts_per_10m; i++) {
@@ -348,7 +351,7 @@ static void rates_outlive_a_tick_without_the_container(void **state)
     expect_quota(scene, 1); /* flapping it stays there */
 }
 
-static void what_failed_waits_also_for_who_was_not_there(void **state)
+CASE(what_failed_waits_also_for_who_was_not_there)
 {
     struct scene *scene = started(state);
     for (int i = 0; i < 4; i++) { /* after one second, and two more; it waits four now */
@@ -365,7 +368,7 @@ static void what_failed_waits_also_for_who_was_not_there(void **state)
     expect_quota(scene, 2);
 }
 
-static void a_specification_below_the_floor_is_left(void **state)
+CASE(a_specification_below_the_floor_is_left)
 {
     struct scene *scene = started(state);
     tick(scene, 2);
@@ -375,7 +378,7 @@ static void a_specification_below_the_floor_is_left(void **state)
     assert_int_equal(enforcer_open(scene->enforcer), 0);
 }
 
-static void a_cgroup_that_ends_is_forgotten(void **state)
+CASE(a_cgroup_that_ends_is_forgotten)
 {
     struct scene *scene = started(state);
     tick(scene, 2);
@@ -391,7 +394,7 @@ static void a_cgroup_that_ends_is_forgotten(void **state)
     assert_int_equal(enforcer_open(scene->enforcer), 0);
 }
 
-static void what_is_not_seen_is_let_go(void **state)
+CASE(what_is_not_seen_is_let_go)
 {
     struct scene *scene = *state;
     size_t n;
@@ -405,7 +408,7 @@ static void what_is_not_seen_is_let_go(void **state)
     assert_int_equal(n, 1);
 }
 
-static void failures_change_nothing_and_are_tried_again(void **state)
+CASE(failures_change_nothing_and_are_tried_again)
 {
     struct scene *scene = started(state);
     tick(scene, 3);
@@ -429,7 +432,7 @@ static void failures_change_nothing_and_are_tried_again(void **state)
 }
 
 /* No decision tells of these. */
-static void what_cannot_be_read_is_logged(void **state)
+CASE(what_cannot_be_read_is_logged)
 {
     struct scene *scene = *state;
     const struct log log = {.fd = memfd_create("log", MFD_CLOEXEC)};
@@ -461,7 +464,7 @@ static size_t lines(const struct log *log, const char *words)
     return n;
 }
 
-static void who_is_one_too_many_is_told(void **state)
+CASE(who_is_one_too_many_is_told)
 {
     struct scene *scene = *state;
     const struct log log = {.fd = memfd_create("log", MFD_CLOEXEC)};
@@ -484,7 +487,7 @@ static void who_is_one_too_many_is_told(void **state)
 }
 
 /* A change failed, and then a look at what came of it: what is there is ours, whichever it is. */
-static void an_unknown_value_is_not_changed_again(void **state)
+CASE(an_unknown_value_is_not_changed_again)
 {
     struct scene *scene = started(state);
     tick(scene, 3);
@@ -506,7 +509,7 @@ static void an_unknown_value_is_not_changed_again(void **state)
     assert_int_equal(enforcer_open(scene->enforcer), 0);
 }
 
-static void a_release_that_fails_is_tried_again(void **state)
+CASE(a_release_that_fails_is_tried_again)
 {
     struct scene *scene = started(state);
     tick(scene, 2);
@@ -521,7 +524,7 @@ static void a_release_that_fails_is_tried_again(void **state)
 }
 
 /* An hour in vain: each try is a line of the log. */
-static void a_release_that_fails_is_tried_less_often(void **state)
+CASE(a_release_that_fails_is_tried_less_often)
 {
     struct scene *scene = started(state);
     tick(scene, 2);
@@ -544,7 +547,7 @@ static void a_release_that_fails_is_tried_less_often(void **state)
     expect_quota(scene, 4);
 }
 
-static void without_a_journal_nothing_is_changed(void **state)
+CASE(without_a_journal_nothing_is_changed)
 {
     struct scene *scene = started(state);
     tick(scene, 2);
@@ -564,7 +567,7 @@ static void without_a_journal_nothing_is_changed(void **state)
 }
 
 /* Else the next governor would put it back once more. */
-static void a_release_that_was_not_written_is_written_at_the_end(void **state)
+CASE(a_release_that_was_not_written_is_written_at_the_end)
 {
     struct scene *scene = started(state);
     tick(scene, 2);
@@ -582,7 +585,7 @@ static void a_release_that_was_not_written_is_written_at_the_end(void **state)
     assert_int_equal(scene->journal.open.n, 0);
 }
 
-static void a_floor_that_is_raised_raises_what_is_below(void **state)
+CASE(a_floor_that_is_raised_raises_what_is_below)
 {
     struct scene *scene = started(state);
     tick(scene, 1);
@@ -603,7 +606,7 @@ static void expect_room(const struct scene *scene, size_t claims, size_t writes)
 }
 
 /* What is wanted already takes a write, unless it is so already; a claim is open once made. */
-static void what_may_still_be_changed(void **state)
+CASE(what_may_still_be_changed)
 {
     struct scene *scene = started(state);
     begin(scene);
@@ -669,7 +672,7 @@ static void expect_limited(const struct scene *scene, uint64_t claims, uint64_t 
     assert_int_equal(counts->limited[GUARD_RATE], rate);
 }
 
-static void at_the_limit_a_culprit_takes_another_s_claim(void **state)
+CASE(at_the_limit_a_culprit_takes_another_s_claim)
 {
     struct scene *scene = *state;
     static const double low[CROWD] = {1, 1, 1, 1}, raised[CROWD] = {1, 3, 1, 1};
@@ -699,7 +702,7 @@ static void at_the_limit_a_culprit_takes_another_s_claim(void **state)
 }
 
 /* What is given back is a write as well, and comes first. */
-static void giving_way_is_a_change_like_others(void **state)
+CASE(giving_way_is_a_change_like_others)
 {
     struct scene *scene = *state;
     static const struct guard_limits slow = {
@@ -720,7 +723,7 @@ static void giving_way_is_a_change_like_others(void **state)
     expect_crowd(scene, (double[]){4, 1, 4, 1});
 }
 
-static void at_the_limit_a_dry_run_decides_the_same(void **state)
+CASE(at_the_limit_a_dry_run_decides_the_same)
 {
     struct scene *scene = *state;
     static const double low[CROWD] = {1, 1, 1, 1};
@@ -740,7 +743,7 @@ static void at_the_limit_a_dry_run_decides_the_same(void **state)
 }
 
 /* The governor sees every second tick of the exporter. */
-static void limits_are_read_anew_whatever_the_ticks_are(void **state)
+CASE(limits_are_read_anew_whatever_the_ticks_are)
 {
     struct scene *scene = started(state);
     for (int i = 0; i < 32; i++) {
@@ -949,53 +952,12 @@ static void random_sequences(struct scene *scene, unsigned from, unsigned n, boo
     }
 }
 
-static void whatever_happens(void **state)
+CASE(whatever_happens)
 {
     random_sequences(*state, 0, governor_start_sequences(20000), false);
 }
 
-static void whatever_happens_in_a_dry_run(void **state)
+CASE(whatever_happens_in_a_dry_run)
 {
     random_sequences(*state, 1000000, governor_start_sequences(20000) / 10, true);
-}
-
-#define CASE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-    /* The kernel's pages of zeros instead of clearing megabytes for each sequence. */
-    mallopt(M_MMAP_THRESHOLD, 1 << 16);
-    const struct CMUnitTest tests[] = {
-        CASE(down_up_and_back),
-        CASE(a_steady_view_writes_nothing),
-        CASE(a_dry_run_writes_nothing_at_all),
-        CASE(what_is_reset_is_set_again_and_then_yielded),
-        CASE(a_new_specification_is_adopted),
-        CASE(what_others_write_is_told),
-        CASE(what_others_gave_back_is_not_held),
-        CASE(who_writes_each_second_wins),
-        CASE(who_was_yielded_to_is_not_forgotten),
-        CASE(rates_outlive_a_tick_without_the_container),
-        CASE(what_failed_waits_also_for_who_was_not_there),
-        CASE(a_specification_below_the_floor_is_left),
-        CASE(a_cgroup_that_ends_is_forgotten),
-        CASE(what_is_not_seen_is_let_go),
-        CASE(failures_change_nothing_and_are_tried_again),
-        CASE(what_cannot_be_read_is_logged),
-        CASE(who_is_one_too_many_is_told),
-        CASE(an_unknown_value_is_not_changed_again),
-        CASE(a_release_that_fails_is_tried_again),
-        CASE(a_release_that_fails_is_tried_less_often),
-        CASE(without_a_journal_nothing_is_changed),
-        CASE(a_release_that_was_not_written_is_written_at_the_end),
-        CASE(a_floor_that_is_raised_raises_what_is_below),
-        CASE(what_may_still_be_changed),
-        CASE(at_the_limit_a_culprit_takes_another_s_claim),
-        CASE(giving_way_is_a_change_like_others),
-        CASE(at_the_limit_a_dry_run_decides_the_same),
-        CASE(limits_are_read_anew_whatever_the_ticks_are),
-        CASE(whatever_happens),
-        CASE(whatever_happens_in_a_dry_run),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,3 @@
-#include <math.h>
-
 #include "exporter/governor/act/guard.h"
 #include "tests/unit/support/unit.h"
 

@@ -1,5 +1,3 @@
-#include <math.h>
-
 #include "exporter/governor/act/actuators/quota.h"
 #include "tests/unit/support/unit.h"
 

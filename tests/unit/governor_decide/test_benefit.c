@@ -1,6 +1,4 @@
 /* What cuts show, pair by pair: windows go in, bars come out. */
-#include <math.h>
-
 #include "exporter/governor/decide/policies/benefit.h"
 #include "tests/unit/support/malloc_count.h"
 #include "tests/unit/support/unit.h"

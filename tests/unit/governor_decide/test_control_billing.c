@@ -14,32 +14,30 @@ static bool minutes(struct control_admission *state, unsigned n, double slowdown
     return hold;
 }
 
-static void three_bad_minutes_of_five_hold(void **context)
+TEST(three_bad_minutes_of_five_hold)
 {
-    (void)context;
-    struct control_admission state = {0};
-    assert_false(minutes(&state, 2, 2.1));
-    assert_false(minutes(&state, 3, 1));
-    assert_false(minutes(&state, 2, 2.1)); /* the first two are six minutes back */
-    assert_false(minutes(&state, 1, 2.0)); /* not above */
-    assert_true(minutes(&state, 1, 2.1));
+    struct control_admission admission = {0};
+    assert_false(minutes(&admission, 2, 2.1));
+    assert_false(minutes(&admission, 3, 1));
+    assert_false(minutes(&admission, 2, 2.1)); /* the first two are six minutes back */
+    assert_false(minutes(&admission, 1, 2.0)); /* not above */
+    assert_true(minutes(&admission, 1, 2.1));
 }
 
-static void ten_good_minutes_release(void **context)
+TEST(ten_good_minutes_release)
 {
-    (void)context;
-    struct control_admission state = {0};
-    assert_true(minutes(&state, 3, 3));
-    assert_true(minutes(&state, 9, 1.4));
-    assert_true(minutes(&state, 1, 1.5)); /* not below: again from the start */
-    assert_true(minutes(&state, 9, 1.4));
-    assert_true(minutes(&state, 1, NAN));
-    assert_true(minutes(&state, 9, 1.4));
-    assert_false(minutes(&state, 1, 1.4));
-    assert_false(minutes(&state, 20, NAN));
+    struct control_admission admission = {0};
+    assert_true(minutes(&admission, 3, 3));
+    assert_true(minutes(&admission, 9, 1.4));
+    assert_true(minutes(&admission, 1, 1.5)); /* not below: again from the start */
+    assert_true(minutes(&admission, 9, 1.4));
+    assert_true(minutes(&admission, 1, NAN));
+    assert_true(minutes(&admission, 9, 1.4));
+    assert_false(minutes(&admission, 1, 1.4));
+    assert_false(minutes(&admission, 20, NAN));
 }
 
-static void an_epoch_tells_how_it_would_be_alone(void **state)
+TEST(an_epoch_tells_how_it_would_be_alone)
 {
     const struct control_epoch worked = {.alone_reads = 6818,
                                          .alone_cycles = 1e6,
@@ -56,7 +54,7 @@ static void an_epoch_tells_how_it_would_be_alone(void **state)
     assert_true(slowdown == 1);
 }
 
-static void an_epoch_of_other_work_tells_nothing(void **state)
+TEST(an_epoch_of_other_work_tells_nothing)
 {
     const struct control_epoch good = {.alone_reads = 1000,
                                        .alone_cycles = 1e6,
@@ -98,7 +96,7 @@ static bool refills_with(double tau)
     return refills(0.5, 0.1 + 0.4 * k, 0.1 + 0.4 * k * q);
 }
 
-static void a_miss_ratio_that_falls_on_is_a_cache_being_filled(void **state)
+TEST(a_miss_ratio_that_falls_on_is_a_cache_being_filled)
 {
     assert_true(refills(0.5, 0.3528, 0.1930));
     assert_false(refills(0.5, 0.1795, 0.1005));
@@ -108,16 +106,4 @@ static void a_miss_ratio_that_falls_on_is_a_cache_being_filled(void **state)
     assert_false(refills(0.1, 0.1, 0.0951)); /* noise */
     assert_true(refills(0.1, 0.1, 0.0949));
     assert_false(refills(NAN, 0.1, 0.05) || refills(0.1, NAN, 0.05) || refills(0.1, 0.1, NAN));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(three_bad_minutes_of_five_hold),
-        cmocka_unit_test(ten_good_minutes_release),
-        cmocka_unit_test(an_epoch_tells_how_it_would_be_alone),
-        cmocka_unit_test(an_epoch_of_other_work_tells_nothing),
-        cmocka_unit_test(a_miss_ratio_that_falls_on_is_a_cache_being_filled),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

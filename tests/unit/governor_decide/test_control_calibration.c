@@ -5,9 +5,8 @@
 #include "tests/unit/support/draw.h"
 #include "tests/unit/support/unit.h"
 
-static void cpus_that_are_used(void **context)
+TEST(cpus_that_are_used)
 {
-    (void)context;
     assert_float_equal(control_cpus_used(1.8e10, 2.1e9, 1), 8.571, 0.001);
     assert_true(control_cpus_are_full(control_cpus_used(1.8e10, 2.1e9, 1), 9));
     assert_false(control_cpus_are_full(control_cpus_used(1.79e10, 2.1e9, 1), 9));
@@ -44,9 +43,8 @@ static void window(struct run *run, double latency, bool full)
 }
 
 /* Those of the first window of the hold, 500, are no samples. */
-static void the_mean_of_thirty(void **context)
+TEST(the_mean_of_thirty)
 {
-    (void)context;
     static const double latencies[] = {98, 102, 101, 99, 100};
     struct run run = {.interval = 1};
     for (int i = 0; i < 4; i++)
@@ -63,9 +61,8 @@ static void the_mean_of_thirty(void **context)
     assert_false(control_calibration_wants(&run.state));
 }
 
-static void it_begins_after_three_full_windows(void **context)
+TEST(it_begins_after_three_full_windows)
 {
-    (void)context;
     struct run run = {.interval = 1};
     for (int i = 0; i < 100; i++)
         window(&run, 100, i % 3 > 0);
@@ -74,9 +71,8 @@ static void it_begins_after_three_full_windows(void **context)
 }
 
 /* Three windows without are still a hold, four are not; what it has of samples stays. */
-static void it_ends_when_it_idles(void **context)
+TEST(it_ends_when_it_idles)
 {
-    (void)context;
     struct run run = {.interval = 1};
     for (int i = 0; i < 13; i++)
         window(&run, 100, true);
@@ -91,9 +87,8 @@ static void it_ends_when_it_idles(void **context)
 }
 
 /* One window in four: 30 samples would take longer than it has. */
-static void too_few_in_two_minutes(void **context)
+TEST(too_few_in_two_minutes)
 {
-    (void)context;
     struct run run = {.interval = 1};
     for (int i = 0; i < 3; i++)
         window(&run, 100, true);
@@ -105,24 +100,22 @@ static void too_few_in_two_minutes(void **context)
 }
 
 /* Nobody of best effort could be held: no sample in 91 s, and 30 are missing. */
-static void without_a_sample_it_ends_early(void **context)
+TEST(without_a_sample_it_ends_early)
 {
-    (void)context;
-    struct control_calibration state = {.phase = CONTROL_CALIBRATION_HOLDING};
+    struct control_calibration calibration = {.phase = CONTROL_CALIBRATION_HOLDING};
     const struct control_calibration_window window = {
         .seconds = 1, .interval = 1, .latency = 100, .full = true};
     for (int i = 0; i < 90; i++) {
-        control_calibration_step(&state, &window);
-        assert_int_equal(state.phase, CONTROL_CALIBRATION_HOLDING);
+        control_calibration_step(&calibration, &window);
+        assert_int_equal(calibration.phase, CONTROL_CALIBRATION_HOLDING);
     }
-    control_calibration_step(&state, &window);
-    assert_int_equal(state.phase, CONTROL_CALIBRATION_TOO_FEW);
+    control_calibration_step(&calibration, &window);
+    assert_int_equal(calibration.phase, CONTROL_CALIBRATION_TOO_FEW);
 }
 
 /* Of windows of 4 s only 30 fit, and two of a hold are lost: nobody is held at all. */
-static void windows_that_are_too_long(void **context)
+TEST(windows_that_are_too_long)
 {
-    (void)context;
     struct run run = {.interval = 4};
     for (int i = 0; i < 50; i++)
         window(&run, 100, true);
@@ -134,9 +127,8 @@ static void windows_that_are_too_long(void **context)
     assert_int_equal(run.state.phase, CONTROL_CALIBRATION_LEARNED);
 }
 
-static void ten_minutes_of_a_node(void **context)
+TEST(ten_minutes_of_a_node)
 {
-    (void)context;
     struct control_holds holds = {.n = 0};
     assert_true(control_holds_may_begin(&holds, 0, 32));
     for (int i = 0; i < 31; i++)
@@ -156,9 +148,8 @@ static void ten_minutes_of_a_node(void **context)
 }
 
 /* However often it is asked for: never more than 120 s in any ten minutes. */
-static void never_more_than_it_may(void **context)
+TEST(never_more_than_it_may)
 {
-    (void)context;
     struct control_holds holds = {.n = 0};
     static bool held[7200];
     uint64_t seed = DRAW_SEED;
@@ -180,20 +171,4 @@ static void never_more_than_it_may(void **context)
         most = sum > most ? sum : most;
     }
     assert_in_range(most, 30, 120);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cpus_that_are_used),
-        cmocka_unit_test(the_mean_of_thirty),
-        cmocka_unit_test(it_begins_after_three_full_windows),
-        cmocka_unit_test(it_ends_when_it_idles),
-        cmocka_unit_test(too_few_in_two_minutes),
-        cmocka_unit_test(without_a_sample_it_ends_early),
-        cmocka_unit_test(windows_that_are_too_long),
-        cmocka_unit_test(ten_minutes_of_a_node),
-        cmocka_unit_test(never_more_than_it_may),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

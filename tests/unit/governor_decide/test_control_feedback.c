@@ -13,7 +13,7 @@ static enum control_move steps(struct control_qos *state, unsigned n, double slo
     return control_qos_step(state, 1.5, slowdown, part);
 }
 
-static void what_is_lost(void **state)
+TEST(what_is_lost)
 {
     struct control_loss loss = {0};
     assert_true(control_loss(9e9, 2e9, 1e9, &loss));
@@ -34,27 +34,25 @@ static void what_is_lost(void **state)
     assert_float_equal(loss.slowdown, 7, 0);
 }
 
-static void a_bound_is_kept_by_single_ways(void **context)
+TEST(a_bound_is_kept_by_single_ways)
 {
-    (void)context;
-    struct control_qos state = {0};
-    assert_int_equal(steps(&state, 3, 1.6, 0.3), CONTROL_MOVE_TAKE);
-    assert_int_equal(steps(&state, 3, 1.6, 0.3), CONTROL_MOVE_TAKE);
-    assert_int_equal(steps(&state, 2, 1.6, 0.3), CONTROL_MOVE_NONE);
-    assert_int_equal(steps(&state, 1, 1.5, 0.3), CONTROL_MOVE_NONE); /* not slower than the bound */
-    assert_int_equal(steps(&state, 2, 1.6, 0.3), CONTROL_MOVE_NONE);
-    assert_int_equal(steps(&state, 1, NAN, NAN), CONTROL_MOVE_NONE);
-    assert_int_equal(steps(&state, 9, 1.6, 0.29), CONTROL_MOVE_NONE); /* it is not the cache */
-    assert_int_equal(steps(&state, 1, 1.6, 0.5), CONTROL_MOVE_TAKE);
-    assert_int_equal(steps(&state, 6, 1.3, 0.5), CONTROL_MOVE_GIVE);
-    assert_int_equal(steps(&state, 5, 1.3, 0.5), CONTROL_MOVE_NONE);
-    assert_int_equal(steps(&state, 20, 1.4, 0.5), CONTROL_MOVE_NONE);
-    assert_int_equal(steps(&state, 6, 1.3, 0.5), CONTROL_MOVE_GIVE);
+    struct control_qos qos = {0};
+    assert_int_equal(steps(&qos, 3, 1.6, 0.3), CONTROL_MOVE_TAKE);
+    assert_int_equal(steps(&qos, 3, 1.6, 0.3), CONTROL_MOVE_TAKE);
+    assert_int_equal(steps(&qos, 2, 1.6, 0.3), CONTROL_MOVE_NONE);
+    assert_int_equal(steps(&qos, 1, 1.5, 0.3), CONTROL_MOVE_NONE); /* not slower than the bound */
+    assert_int_equal(steps(&qos, 2, 1.6, 0.3), CONTROL_MOVE_NONE);
+    assert_int_equal(steps(&qos, 1, NAN, NAN), CONTROL_MOVE_NONE);
+    assert_int_equal(steps(&qos, 9, 1.6, 0.29), CONTROL_MOVE_NONE); /* it is not the cache */
+    assert_int_equal(steps(&qos, 1, 1.6, 0.5), CONTROL_MOVE_TAKE);
+    assert_int_equal(steps(&qos, 6, 1.3, 0.5), CONTROL_MOVE_GIVE);
+    assert_int_equal(steps(&qos, 5, 1.3, 0.5), CONTROL_MOVE_NONE);
+    assert_int_equal(steps(&qos, 20, 1.4, 0.5), CONTROL_MOVE_NONE);
+    assert_int_equal(steps(&qos, 6, 1.3, 0.5), CONTROL_MOVE_GIVE);
 }
 
-static void who_has_most_gives(void **context)
+TEST(who_has_most_gives)
 {
-    (void)context;
     static const unsigned ways[] = {2, 5, 5, 9}, floors[] = {1, 2, 2, 9};
     assert_int_equal(control_donor(ways, floors, 4), 1);
     assert_int_equal(control_donor(ways, floors, 1), 0);
@@ -64,33 +62,21 @@ static void who_has_most_gives(void **context)
 
 /* ---- bandwidth ---- */
 
-static void bandwidth_by_feedback(void **context)
+TEST(bandwidth_by_feedback)
 {
-    (void)context;
-    struct control_mba state = {0};
-    assert_int_equal(control_mba_feedback(&state, 100, 10, 20, true, 0.6, true), 90);
-    assert_int_equal(control_mba_feedback(&state, 90, 10, 20, true, 0.4, true), 90);
-    assert_int_equal(control_mba_feedback(&state, 90, 10, 20, true, NAN, true), 90);
-    assert_int_equal(control_mba_feedback(&state, 90, 10, 20, true, 0.6, false), 90);
-    assert_int_equal(control_mba_feedback(&state, 25, 10, 20, true, 0.6, true), 20);
-    assert_int_equal(control_mba_feedback(&state, 20, 10, 20, true, 0.6, true), 20);
-    assert_int_equal(control_mba_feedback(&state, 20, 10, 20, false, 0.6, true), 20);
-    assert_int_equal(control_mba_feedback(&state, 20, 10, 20, false, 0.6, true), 20);
-    assert_int_equal(control_mba_feedback(&state, 20, 10, 20, false, 0.6, true), 30);
-    assert_int_equal(control_mba_feedback(&state, 30, 10, 20, false, 0.6, true), 30);
-    assert_int_equal(control_mba_feedback(&state, 30, 10, 20, true, 0, true), 30);
+    struct control_mba mba = {0};
+    assert_int_equal(control_mba_feedback(&mba, 100, 10, 20, true, 0.6, true), 90);
+    assert_int_equal(control_mba_feedback(&mba, 90, 10, 20, true, 0.4, true), 90);
+    assert_int_equal(control_mba_feedback(&mba, 90, 10, 20, true, NAN, true), 90);
+    assert_int_equal(control_mba_feedback(&mba, 90, 10, 20, true, 0.6, false), 90);
+    assert_int_equal(control_mba_feedback(&mba, 25, 10, 20, true, 0.6, true), 20);
+    assert_int_equal(control_mba_feedback(&mba, 20, 10, 20, true, 0.6, true), 20);
+    assert_int_equal(control_mba_feedback(&mba, 20, 10, 20, false, 0.6, true), 20);
+    assert_int_equal(control_mba_feedback(&mba, 20, 10, 20, false, 0.6, true), 20);
+    assert_int_equal(control_mba_feedback(&mba, 20, 10, 20, false, 0.6, true), 30);
+    assert_int_equal(control_mba_feedback(&mba, 30, 10, 20, false, 0.6, true), 30);
+    assert_int_equal(control_mba_feedback(&mba, 30, 10, 20, true, 0, true), 30);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(control_mba_feedback(&state, 95, 10, 20, false, 0, true), 95);
-    assert_int_equal(control_mba_feedback(&state, 95, 10, 20, false, 0, true), 100);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_lost),
-        cmocka_unit_test(a_bound_is_kept_by_single_ways),
-        cmocka_unit_test(who_has_most_gives),
-        cmocka_unit_test(bandwidth_by_feedback),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+        assert_int_equal(control_mba_feedback(&mba, 95, 10, 20, false, 0, true), 95);
+    assert_int_equal(control_mba_feedback(&mba, 95, 10, 20, false, 0, true), 100);
 }

@@ -51,9 +51,8 @@ static void expect(const struct world *w, int tid, int group, uint64_t expires_m
     assert_int_equal(thread->expires_ms, expires_ms);
 }
 
-TEST_WITH(threads_by_the_worked_numbers, setup, teardown)
+TEST_ON(threads_by_the_worked_numbers, struct world *w, setup, teardown)
 {
-    struct world *w = *state;
     assert_int_equal(sample(w, 0, 7, GENERAL), CONTROL_NVMM_JOINED);
     expect(w, 7, GENERAL, 60000);
     assert_int_equal(sample(w, 10, 7, WRITERS), CONTROL_NVMM_JOINED);
@@ -77,9 +76,8 @@ TEST_WITH(threads_by_the_worked_numbers, setup, teardown)
     assert_int_equal(w->table.n, 0);
 }
 
-TEST_WITH(without_room_nobody_comes, setup, teardown)
+TEST_ON(without_room_nobody_comes, struct world *w, setup, teardown)
 {
-    struct world *w = *state;
     static const int tids[ROOM] = {40, 10, 30, 20};
     for (int i = 0; i < ROOM; i++)
         assert_int_equal(sample(w, 0, tids[i], WRITERS), CONTROL_NVMM_JOINED);

@@ -1,5 +1,3 @@
-#include <math.h>
-
 #include "exporter/governor/decide/control/control_response.h"
 #include "exporter/governor/decide/control/control_safe.h"
 #include "tests/unit/support/unit.h"

@@ -25,9 +25,8 @@ static void expect_paper(const double *latencies, const double *quotas, size_t n
     }
 }
 
-static void the_paper_s_algorithm(void **context)
+TEST(the_paper_s_algorithm)
 {
-    (void)context;
     static const double latencies[] = {100, 104, 103, 131, 129, 101, 102, 103, 104, 105, 99};
     static const double quotas[] = {1, 1.5, 2, 2.5, 1, 1, 1.5, 2, 2.5, 3, 3, 3};
     expect_paper(latencies, quotas, COUNT(latencies), 3);
@@ -35,9 +34,8 @@ static void the_paper_s_algorithm(void **context)
     expect_paper(latencies, clamped, 3, 2.25);
 }
 
-static void a_latency_of_theta_is_a_violation(void **context)
+TEST(a_latency_of_theta_is_a_violation)
 {
-    (void)context;
     assert_int_equal(control_threshold_window(110, THETA), CONTROL_OVER);
     assert_int_equal(control_threshold_window(109.9, THETA), CONTROL_BELOW);
     assert_int_equal(control_threshold_window(NAN, THETA), CONTROL_SILENT);
@@ -46,9 +44,8 @@ static void a_latency_of_theta_is_a_violation(void **context)
     assert_int_equal(control_threshold_window(100, 0), CONTROL_SILENT);
 }
 
-static void theta_is_the_mean(void **context)
+TEST(theta_is_the_mean)
 {
-    (void)context;
     static const double latencies[] = {98, 102, 101, 99, 100};
     assert_float_equal(control_threshold_theta(latencies, COUNT(latencies)), 100, 0);
     assert_float_equal(control_threshold_theta(NULL, 0), 0, 0);
@@ -71,54 +68,41 @@ static double mean_quota(double p)
     return sum / STEPS;
 }
 
-static void a_mean_as_theta_leaves_little(void **context)
+TEST(a_mean_as_theta_leaves_little)
 {
-    (void)context;
     assert_float_equal(mean_quota(0.5), 1.4995, 0.01);
     assert_float_equal(mean_quota(0.9), 3.9309, 0.03);
     assert_float_equal(mean_quota(0.99), 5.7331, 0.03);
 }
 
-static void only_culprits_are_cut(void **context)
+TEST(only_culprits_are_cut)
 {
-    (void)context;
     static const struct control_threshold_config config = CONFIG;
-    struct control_threshold state;
-    control_threshold_init(&state, &config, 3);
+    struct control_threshold threshold;
+    control_threshold_init(&threshold, &config, 3);
     for (int t = 0; t < 10; t++)
-        control_threshold_step(&state, &config, 3, CONTROL_BELOW, false);
-    assert_float_equal(state.quota_cores, 3, 0);
-    assert_int_equal(control_threshold_step(&state, &config, 3, CONTROL_OVER, false), CONTROL_KEEP);
-    assert_float_equal(state.quota_cores, 3, 0);
-    assert_int_equal(control_threshold_step(&state, &config, 3, CONTROL_OVER, true), CONTROL_CUT);
-    assert_float_equal(state.quota_cores, 1, 0);
-    assert_int_equal(control_threshold_step(&state, &config, 3, CONTROL_OVER, true), CONTROL_KEEP);
-}
-
-static void never_above_what_it_may_have(void **context)
-{
-    (void)context;
-    static const struct control_threshold_config config = CONFIG;
-    struct control_threshold state;
-    control_threshold_init(&state, &config, 0.75);
-    assert_float_equal(state.quota_cores, 0.75, 0);
-    for (int t = 0; t < 10; t++)
-        control_threshold_step(&state, &config, 3, CONTROL_BELOW, true);
-    assert_float_equal(state.quota_cores, 3, 0);
-    assert_int_equal(control_threshold_step(&state, &config, 2, CONTROL_SILENT, true),
+        control_threshold_step(&threshold, &config, 3, CONTROL_BELOW, false);
+    assert_float_equal(threshold.quota_cores, 3, 0);
+    assert_int_equal(control_threshold_step(&threshold, &config, 3, CONTROL_OVER, false),
                      CONTROL_KEEP);
-    assert_float_equal(state.quota_cores, 2, 0);
+    assert_float_equal(threshold.quota_cores, 3, 0);
+    assert_int_equal(control_threshold_step(&threshold, &config, 3, CONTROL_OVER, true),
+                     CONTROL_CUT);
+    assert_float_equal(threshold.quota_cores, 1, 0);
+    assert_int_equal(control_threshold_step(&threshold, &config, 3, CONTROL_OVER, true),
+                     CONTROL_KEEP);
 }
 
-int main(void)
+TEST(never_above_what_it_may_have)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_paper_s_algorithm),
-        cmocka_unit_test(a_latency_of_theta_is_a_violation),
-        cmocka_unit_test(theta_is_the_mean),
-        cmocka_unit_test(a_mean_as_theta_leaves_little),
-        cmocka_unit_test(only_culprits_are_cut),
-        cmocka_unit_test(never_above_what_it_may_have),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    static const struct control_threshold_config config = CONFIG;
+    struct control_threshold threshold;
+    control_threshold_init(&threshold, &config, 0.75);
+    assert_float_equal(threshold.quota_cores, 0.75, 0);
+    for (int t = 0; t < 10; t++)
+        control_threshold_step(&threshold, &config, 3, CONTROL_BELOW, true);
+    assert_float_equal(threshold.quota_cores, 3, 0);
+    assert_int_equal(control_threshold_step(&threshold, &config, 2, CONTROL_SILENT, true),
+                     CONTROL_KEEP);
+    assert_float_equal(threshold.quota_cores, 2, 0);
 }

@@ -1,6 +1,4 @@
 /* Who is cut: counters of containers go in, window by window. */
-#include <math.h>
-
 #include "exporter/governor/decide/policies/culprits.h"
 #include "tests/unit/support/malloc_count.h"
 #include "tests/unit/support/unit.h"

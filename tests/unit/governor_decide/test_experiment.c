@@ -1,9 +1,4 @@
 /* Confirmation by experiment: the test's numbers, who is held for it, how long, and when not. */
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "exporter/base/textbuf.h"
 #include "exporter/governor/decide/experiment.h"
 #include "tests/unit/support/governor_start.h"

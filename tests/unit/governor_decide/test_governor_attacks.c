@@ -2,8 +2,6 @@
  * What a tenant may try to keep its CPU, or to take that of others: six hours each. The table of
  * deploy/governor.md says what holds.
  */
-#include <math.h>
-
 #include "tests/unit/support/governor_hours.h"
 #include "tests/unit/support/unit.h"
 

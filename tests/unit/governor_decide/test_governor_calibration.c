@@ -1,6 +1,4 @@
 /* threshold with calibrate: throttle, from documents to control files. */
-#include <math.h>
-
 #include "exporter/base/textbuf.h"
 #include "tests/unit/support/governor_start.h"
 #include "tests/unit/support/malloc_count.h"

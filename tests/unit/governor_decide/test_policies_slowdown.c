@@ -1,6 +1,4 @@
 /* The policies ways and mba: documents go in, wishes come out, step by step. */
-#include <math.h>
-
 #include "exporter/governor/decide/policies/policy.h"
 #include "tests/unit/support/governor_start.h"
 #include "tests/unit/support/unit.h"

@@ -1,6 +1,4 @@
 /* Writers to persistent memory on CPUs of their own: from the exporter's documents to threads. */
-#include <math.h>
-
 #include "exporter/base/textbuf.h"
 #include "tests/unit/support/fake_threads.h"
 #include "tests/unit/support/governor_start.h"

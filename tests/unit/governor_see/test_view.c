@@ -1,5 +1,3 @@
-#include <math.h>
-
 #include "exporter/base/textbuf.h"
 #include "exporter/governor/see/view.h"
 #include "tests/unit/support/malloc_count.h"

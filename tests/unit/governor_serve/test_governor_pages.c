@@ -1,5 +1,4 @@
 /* What operators see of the governor, also while it is written by another thread. */
-#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 

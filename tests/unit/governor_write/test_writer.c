@@ -1,7 +1,6 @@
 /* What the writer does, and what it refuses whoever decides: orders that a hostile decider could
  * give. */
 #include <fcntl.h>
-#include <math.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/stat.h>

@@ -1,6 +1,4 @@
 /* Pressure and stolen time, from the kernel's files. */
-#include <math.h>
-
 #include "exporter/host/host.h"
 #include "tests/unit/support/fixture.h"
 #include "tests/unit/support/malloc_count.h"

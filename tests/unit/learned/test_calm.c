@@ -1,7 +1,4 @@
 /* Which windows are calm, with histories made by hand: FORMULAS.md section 3. */
-#include <math.h>
-#include <string.h>
-
 #include "collectors/learned/calm.h"
 #include "tests/unit/support/unit.h"
 
@@ -21,7 +18,6 @@ static int windows(struct calm *calm, uint64_t mono_ns, double rate, int n)
 
 TEST(test_idle_neighbours)
 {
-    (void)state;
     struct calm calm = {0};
     for (int i = 0; i < 4000; i++)
         assert_int_equal(calm_window(&calm, (uint64_t)i * SECOND, 0, peak), i >= 9);
@@ -34,7 +30,6 @@ TEST(test_idle_neighbours)
 
 TEST(test_never_calm_node)
 {
-    (void)state;
     struct calm calm = {0};
     /* All windows are each other's lowest decile, and at the peak. */
     assert_int_equal(windows(&calm, 0, peak, 5000), 0);
@@ -46,7 +41,6 @@ TEST(test_never_calm_node)
 
 TEST(test_no_peak_is_not_calm)
 {
-    (void)state;
     struct calm calm = {0};
     assert_int_equal(windows(&calm, 0, 0, 100), 91);
     assert_false(calm_window(&calm, 0, 1, 0));
@@ -58,7 +52,6 @@ TEST(test_no_peak_is_not_calm)
 /* 90 busy windows; then low ones are the lowest decile while fewer than a tenth lies below. */
 TEST(test_decile)
 {
-    (void)state;
     struct calm calm = {0};
     assert_int_equal(windows(&calm, 0, 1e6, 5), 0); /* too few windows yet */
     assert_int_equal(windows(&calm, 0, 1e6, 85), 81);
@@ -76,7 +69,6 @@ TEST(test_decile)
 
 TEST(test_exact_tenth_is_not_below)
 {
-    (void)state;
     struct calm calm = {0};
     windows(&calm, 0, 1000, 10);
     windows(&calm, 0, 1e6, 89);
@@ -87,7 +79,6 @@ TEST(test_exact_tenth_is_not_below)
 /* Edges at 16 * 2^(i/2): a rate one step below an edge is in another bucket than the edge. */
 TEST(test_buckets)
 {
-    (void)state;
     for (int i = 0; i < 63; i++) {
         double edge = 16 * pow(2, i / 2.0);
         double above = edge * 1.0001, below = edge * 0.9999;
@@ -107,7 +98,6 @@ TEST(test_buckets)
 
 TEST(test_the_hour_forgets)
 {
-    (void)state;
     /* Quiet windows in the first ten minutes make a later, louder one not calm ... */
     for (uint64_t minute = 10; minute <= 80; minute += 10) {
         struct calm calm = {0};
@@ -123,7 +113,6 @@ TEST(test_the_hour_forgets)
 
 TEST(test_a_long_gap_forgets_everything)
 {
-    (void)state;
     struct calm calm = {0};
     for (uint64_t at = 0; at < 70; at++)
         windows(&calm, at * MINUTE, 1000, 10);
@@ -139,7 +128,6 @@ TEST(test_a_long_gap_forgets_everything)
 
 TEST(test_time_backwards)
 {
-    (void)state;
     struct calm calm = {0};
     windows(&calm, 100 * MINUTE, 1000, 100);
     assert_int_equal(windows(&calm, 0, 1e6, 1), 0); /* counted as now, nothing is forgotten */
@@ -150,7 +138,6 @@ TEST(test_time_backwards)
 
 TEST(test_saturation)
 {
-    (void)state;
     struct calm calm = {0};
     windows(&calm, 0, 0, 65535);
     windows(&calm, 0, 1e6, 7000);
@@ -170,7 +157,6 @@ TEST(test_saturation)
 
 TEST(test_nonsense_is_not_remembered)
 {
-    (void)state;
     struct calm calm = {0};
     windows(&calm, MINUTE, 1000, 9);
     struct calm before = calm;

@@ -9,7 +9,6 @@
 
 TEST(a_percentile_within_its_bucket)
 {
-    (void)state;
     struct hour_percentile hour = {0};
     assert_true(isnan(hour_percentile_seconds(&hour, 0.05)));
     for (int i = 1; i <= 100; i++) /* 80.0 ... 178 ns: the fifth is 83.96 */
@@ -23,7 +22,6 @@ TEST(a_percentile_within_its_bucket)
 
 TEST(nonsense_is_ignored_and_extremes_are_kept)
 {
-    (void)state;
     struct hour_percentile hour = {0};
     hour_percentile_add(&hour, 0, 0);
     hour_percentile_add(&hour, 0, -1);
@@ -38,7 +36,6 @@ TEST(nonsense_is_ignored_and_extremes_are_kept)
 
 TEST(after_an_hour_it_is_forgotten)
 {
-    (void)state;
     struct hour_percentile hour = {0};
     hour_percentile_add(&hour, 5 * MINUTE, 50e-9);
     hour_percentile_add(&hour, 65 * MINUTE, 100e-9);

@@ -1,7 +1,5 @@
 /* What was learned outlives a restart exactly; and whatever is read, nothing impossible comes of
  * it. */
-#include <math.h>
-
 #include "collectors/learned/keep.h"
 #include "tests/unit/support/unit.h"
 

@@ -1,6 +1,4 @@
 /* What is normal for a container: the four bases, each by numbers known beforehand. */
-#include <math.h>
-
 #include "collectors/learned/day_percentile.h"
 #include "collectors/learned/normal.h"
 #include "tests/unit/support/draw.h"
@@ -18,7 +16,6 @@ static bool near(double value, double wanted, double share)
 
 TEST(percentile_of_known_latencies)
 {
-    (void)state;
     struct day_percentile day = {0};
     assert_true(isnan(day_percentile_seconds(&day, 0.2)));
     for (int i = 1; i <= 1000; i++)
@@ -30,7 +27,6 @@ TEST(percentile_of_known_latencies)
 
 TEST(the_day_forgets)
 {
-    (void)state;
     struct day_percentile day = {0};
     day_percentile_add(&day, 0, 1, 100e-9);
     day_percentile_add(&day, 23 * HOUR, 1, 200e-9);
@@ -44,7 +40,6 @@ TEST(the_day_forgets)
 
 TEST(no_latency_is_remembered_that_is_none)
 {
-    (void)state;
     struct day_percentile day = {0};
     day_percentile_add(&day, SECOND, 1, 0);
     day_percentile_add(&day, SECOND, 1, -1);
@@ -79,7 +74,6 @@ static double swing(int i)
 
 TEST(a_line_is_found)
 {
-    (void)state;
     struct traffic_fit fit = {0};
     for (int i = 0; i < 61; i++)
         minute(&fit, i, 80e-9 + swing(i) * 3e-16 + (i % 5) * 1e6 * 2e-15, swing(i),
@@ -98,7 +92,6 @@ static double noise(void)
  * latency better than the co-runners' traffic does. That is no reason for the latency. */
 TEST(a_rate_that_follows_the_latency_explains_nothing)
 {
-    (void)state;
     for (int think = 0; think <= 200; think += 50) { /* nanoseconds between reads */
         struct traffic_fit fit = {0};
         for (int i = 0; i < 61; i++) {
@@ -115,7 +108,6 @@ TEST(a_rate_that_follows_the_latency_explains_nothing)
 /* Where traffic makes no difference, the line falls as often as it rises, by chance. */
 TEST(no_influence_is_an_answer)
 {
-    (void)state;
     for (int round = 0; round < 50; round++) {
         struct traffic_fit fit = {0};
         for (int i = 0; i < 61; i++)
@@ -131,7 +123,6 @@ static double share(const struct traffic_fit *fit)
 
 TEST(of_a_share_the_error_is_that_of_what_is_divided)
 {
-    (void)state;
     struct traffic_fit none = {0}, some = {0}, never = {0}, vague = {0};
     for (int i = 0; i < 61; i++) {
         minute(&none, i, swing(i) * 3e-9 * (1 + 0.02 * noise()), swing(i), 1e7);
@@ -149,7 +140,6 @@ TEST(of_a_share_the_error_is_that_of_what_is_divided)
 
 TEST(too_little_is_no_answer)
 {
-    (void)state;
     struct traffic_fit fit = {0};
     assert_true(isnan(fitted(&fit, 0)));
     for (int i = 0; i < TRAFFIC_FIT_MIN_MINUTES; i++)
@@ -161,7 +151,6 @@ TEST(too_little_is_no_answer)
 
 TEST(traffic_that_hardly_varied_is_no_answer)
 {
-    (void)state;
     struct traffic_fit fit = {0};
     for (int i = 0; i < 61; i++) {
         double traffic = 1e8 * (0.8 + 0.2 * sin(0.7 * i));
@@ -172,7 +161,6 @@ TEST(traffic_that_hardly_varied_is_no_answer)
 
 TEST(two_crowds_far_from_zero_are_no_line_to_zero)
 {
-    (void)state;
     struct traffic_fit fit = {0};
     for (int i = 0; i < 61; i++) /* services, and then a batch job of ten minutes beside them */
         minute(&fit, i, i >= 40 && i < 50 ? 135e-9 : 100e-9, i >= 40 && i < 50 ? 390e6 : 240e6,
@@ -183,7 +171,6 @@ TEST(two_crowds_far_from_zero_are_no_line_to_zero)
 /* One neighbour begins, and something else with it: what both did is in the difference. */
 TEST(a_step_of_one_neighbour_is_no_line)
 {
-    (void)state;
     struct traffic_fit fit = {0};
     for (int i = 0; i < 61; i++) {
         bool incident = i >= 40 && i < 50;
@@ -195,7 +182,6 @@ TEST(a_step_of_one_neighbour_is_no_line)
 
 TEST(the_calmest_tenth_of_minutes)
 {
-    (void)state;
     struct traffic_fit fit = {0};
     assert_true(isnan(traffic_fit_calmest_seconds(&fit, 0)));
     for (int i = 0; i < 61; i++)
@@ -205,7 +191,6 @@ TEST(the_calmest_tenth_of_minutes)
 
 TEST(noise_without_a_line_is_no_answer)
 {
-    (void)state;
     struct traffic_fit fit = {0};
     for (int i = 0; i < 61; i++)
         minute(&fit, i, 80e-9 * (1 + 0.9 * sin(12.9898 * i * i)), swing(i), 1e7);
@@ -214,7 +199,6 @@ TEST(noise_without_a_line_is_no_answer)
 
 TEST(latency_that_falls_with_traffic_is_no_answer)
 {
-    (void)state;
     struct traffic_fit fit = {0};
     for (int i = 0; i < 61; i++)
         minute(&fit, i, 80e-9 - swing(i) * 1e-16, swing(i), 1e7);
@@ -223,7 +207,6 @@ TEST(latency_that_falls_with_traffic_is_no_answer)
 
 TEST(a_curve_is_no_line)
 {
-    (void)state;
     struct traffic_fit fit = {0};
     for (int i = 0; i < 61; i++)
         minute(&fit, i, 80e-9 * (1 + pow(swing(i) / 1e8, 6)), swing(i), 1e7);
@@ -232,7 +215,6 @@ TEST(a_curve_is_no_line)
 
 TEST(outliers_do_not_move_it)
 {
-    (void)state;
     struct traffic_fit fit = {0};
     for (int i = 0; i < 101; i++)
         minute(&fit, i, i % 10 == 3 ? 400e-9 : 80e-9 + swing(i) * 3e-16, swing(i), 1e7);
@@ -241,7 +223,6 @@ TEST(outliers_do_not_move_it)
 
 TEST(minutes_long_ago_are_gone)
 {
-    (void)state;
     struct traffic_fit fit = {0};
     for (int i = 0; i < 61; i++)
         minute(&fit, i, 80e-9 + swing(i) * 3e-16, swing(i), 1e7);
@@ -287,7 +268,6 @@ static void assert_basis(const struct node *node, double machine, enum basis wan
 
 TEST(nothing_is_known_at_first)
 {
-    (void)state;
     struct node node = {0};
     enum basis basis;
     double seconds;
@@ -299,7 +279,6 @@ TEST(nothing_is_known_at_first)
 
 TEST(usual_after_ten_busy_minutes)
 {
-    (void)state;
     struct node node = {0};
     learn(&node, false, 100e-9, 5e8, 661);
     assert_basis(&node, 70e-9, BASIS_USUAL, 100e-9);
@@ -309,7 +288,6 @@ TEST(usual_after_ten_busy_minutes)
 /* The percentile of windows that are off by 15 % would be an eighth below what is usual. */
 TEST(noise_does_not_lower_what_is_usual)
 {
-    (void)state;
     struct node node = {0};
     for (int i = 0; i < 3600; i++)
         learn(&node, false, 100e-9 * (1 + 0.52 * noise()), 5e8, 1);
@@ -318,7 +296,6 @@ TEST(noise_does_not_lower_what_is_usual)
 
 TEST(an_incident_does_not_become_usual)
 {
-    (void)state;
     struct node node = {0};
     learn(&node, false, 100e-9, 5e8, 1800);
     learn(&node, false, 135e-9, 6e8, 600);
@@ -327,7 +304,6 @@ TEST(an_incident_does_not_become_usual)
 
 TEST(calm_windows_win)
 {
-    (void)state;
     struct node node = {0};
     learn(&node, false, 100e-9, 5e8, 700);
     learn(&node, true, 80e-9, 0, 9);
@@ -339,7 +315,6 @@ TEST(calm_windows_win)
 /* It went to another socket, whose neighbours are calm, and its memory did not. */
 TEST(calm_neighbours_make_nobody_slower)
 {
-    (void)state;
     struct node node = {0};
     learn(&node, false, 100e-9, 5e8, 7200);
     learn(&node, true, 160e-9, 0, 3600);
@@ -354,7 +329,6 @@ TEST(calm_neighbours_make_nobody_slower)
 
 TEST(extrapolated_beats_usual)
 {
-    (void)state;
     struct node node = {0};
     for (int i = 0; i < 40; i++)
         learn(&node, false, 80e-9 + swing(i) * 3e-16, swing(i), 60);
@@ -371,7 +345,6 @@ static bool is_extrapolated(const struct node *node)
 /* Latency bends: the line through what was seen ends below what memory takes when it is idle. */
 TEST(never_below_what_was_seen)
 {
-    (void)state;
     struct node node = {0};
     for (int i = 0; i < 60; i++) {
         double load = 0.325 + 0.185 * sin(0.7 * i);
@@ -386,7 +359,6 @@ TEST(never_below_what_was_seen)
 /* Nor than what the probe sees, if the container does not usually see less. */
 TEST(never_below_the_probe)
 {
-    (void)state;
     struct node node = {0};
     enum basis basis;
     double seconds;
@@ -408,7 +380,6 @@ TEST(never_below_the_probe)
 
 TEST(ten_minutes_have_to_agree)
 {
-    (void)state;
     struct node node = {0};
     int taken = 0, given_up = 0;
     for (int i = 0; i < 60 && !is_extrapolated(&node); i++, taken = i)
@@ -423,7 +394,6 @@ TEST(ten_minutes_have_to_agree)
 /* What is normal does not change while it waits; but whoever waits always may learn in the end. */
 TEST(an_incident_is_judged_by_what_was_normal)
 {
-    (void)state;
     struct node node = {0};
     for (int i = 0; i < 60; i++)
         learn(&node, false, 80e-9 + swing(i) * 3e-16, swing(i), 60);
@@ -441,7 +411,6 @@ TEST(an_incident_is_judged_by_what_was_normal)
 /* Reads and lines are not one measure: after a change, nothing is extrapolated from before. */
 TEST(another_measure_begins_a_new_fit)
 {
-    (void)state;
     struct node node = {0};
     for (int i = 0; i < 40; i++)
         learn(&node, false, 80e-9 + swing(i) * 3e-16, swing(i), 60);
@@ -458,7 +427,6 @@ TEST(another_measure_begins_a_new_fit)
 
 TEST(busy_is_reads_and_cpu)
 {
-    (void)state;
     assert_true(window_is_busy(1000, 0.1, 1));
     assert_false(window_is_busy(999, 0.1, 1));
     assert_false(window_is_busy(1000, 0.099, 1));

@@ -1,6 +1,4 @@
 /* What calm windows teach about a container. */
-#include <math.h>
-
 #include "collectors/learned/unloaded.h"
 #include "tests/unit/support/unit.h"
 
@@ -15,7 +13,6 @@ static void learn(struct unloaded *u, bool calm, uint64_t accesses, uint64_t mis
 
 TEST(sums_over_calm_windows)
 {
-    (void)state;
     struct unloaded u = {0};
     for (int i = 0; i < 9; i++)
         learn(&u, false, 1000, 900, 1);
@@ -35,7 +32,6 @@ TEST(sums_over_calm_windows)
 
 TEST(the_ratio_may_be_known_and_the_latency_not)
 {
-    (void)state;
     struct unloaded u = {0};
     for (int i = 0; i < 30; i++)
         learn(&u, true, 1000, 1, 100e-9);
@@ -45,7 +41,6 @@ TEST(the_ratio_may_be_known_and_the_latency_not)
 
 TEST(idle_calm_windows_are_calm_but_teach_nothing)
 {
-    (void)state;
     struct unloaded u = {0};
     for (int i = 0; i < 30; i++)
         learn(&u, true, 0, 0, 0);
@@ -56,7 +51,6 @@ TEST(idle_calm_windows_are_calm_but_teach_nothing)
 
 TEST(never_calm_needs_windows_enough_to_tell)
 {
-    (void)state;
     struct unloaded u = {0};
     for (int i = 0; i < 9; i++)
         learn(&u, false, 1000, 500, 100e-9);
@@ -68,7 +62,6 @@ TEST(never_calm_needs_windows_enough_to_tell)
 /* What was extrapolated from reads is nothing to go on once lines are measured. */
 TEST(another_measure_begins_new_fits)
 {
-    (void)state;
     static struct unloaded u;
     for (uint64_t t = 0; t < 3600; t++) {
         double corunners = 1e8 * (double)(1 + t / 60 * 7 % 10);
@@ -101,7 +94,6 @@ TEST(another_measure_begins_new_fits)
 /* After two memories at another latency the old one weighs e^-2. */
 TEST(the_past_fades)
 {
-    (void)state;
     struct unloaded u = {0};
     for (int i = 0; i < UNLOADED_MEMORY_WINDOWS; i++)
         learn(&u, true, 2000, 1000, 100e-9);
@@ -115,7 +107,6 @@ TEST(the_past_fades)
 /* On another socket, far from its memory, its neighbours may be calm. */
 TEST(who_has_moved_does_not_learn_that_as_alone)
 {
-    (void)state;
     struct unloaded u = {0};
     for (uint64_t second = 0; second < 1400; second++) {
         bool moved = second >= 1200;

@@ -1,7 +1,5 @@
 /* The verdict of a container, joined from what it loses and who makes memory slow: the whole table,
  * its sentences, and the table for terminals. */
-#include <math.h>
-
 #include "exporter/live/blame.h"
 #include "exporter/live/order.h"
 #include "exporter/live/verdict.h"

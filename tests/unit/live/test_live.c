@@ -1,6 +1,4 @@
 /* What collectors put in, as a reader sees it. */
-#include <math.h>
-
 #include "exporter/live/live.h"
 #include "tests/unit/support/malloc_count.h"
 #include "tests/unit/support/unit.h"

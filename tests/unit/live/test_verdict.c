@@ -1,6 +1,4 @@
 /* The verdict's sentences, in all cases, and who comes first. */
-#include <math.h>
-
 #include "exporter/live/order.h"
 #include "exporter/live/verdict.h"
 #include "tests/unit/support/unit.h"

@@ -2,8 +2,6 @@
  * Where the time of one window went: the cases that were measured, each threshold from both sides,
  * and what is not known; then the verdict of five windows.
  */
-#include <math.h>
-
 #include "collectors/formulas/lost_time.h"
 #include "tests/unit/support/unit.h"
 

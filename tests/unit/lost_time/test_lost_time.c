@@ -2,8 +2,6 @@
  * lost_time: seconds by cause and by who takes; containers that come, get names, are called in and
  * end; what is exposed where reads are not counted; what people are shown.
  */
-#include <math.h>
-
 #include "collectors/lost_time/takers.h"
 #include "collectors/table.h"
 #include "exporter/live/blame.h"

@@ -1,7 +1,6 @@
 /* The page of the node and the document of containers: order, words, escaping, and who sees what.
  */
 #include <jansson.h>
-#include <math.h>
 
 #include "collectors/contract/container_labels.h"
 #include "exporter/pages/pages.h"

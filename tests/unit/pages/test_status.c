@@ -1,6 +1,5 @@
 /* /api/v1/status: which program, which machine, what is known of it, and what was left out. */
 #include <jansson.h>
-#include <math.h>
 
 #include "exporter/pages/pages.h"
 #include "tests/unit/support/unit.h"

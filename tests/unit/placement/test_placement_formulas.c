@@ -1,6 +1,4 @@
 /* What other memory would cost, against numbers worked by hand: FORMULAS.md section 5. */
-#include <math.h>
-
 #include "collectors/formulas/placement.h"
 #include "tests/unit/support/unit.h"
 

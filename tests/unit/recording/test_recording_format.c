@@ -1,6 +1,4 @@
 /* One line of a recording: every kind, every way to be malformed, with its message. */
-#include <math.h>
-
 #include "exporter/source/recording/format.h"
 #include "tests/unit/support/unit.h"
 

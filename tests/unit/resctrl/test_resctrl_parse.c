@@ -45,7 +45,6 @@ TEST(test_values)
         {"18446744073710.0\n", 6, -ERANGE, 0},
         {"Unavailable\n", 6, -ENODATA, 0},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t value;
         int err = parse(cases[i].text, cases[i].fraction, &value);
@@ -85,7 +84,6 @@ TEST(test_names)
         {".scope", -1, NULL},
         {"", -1, NULL},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         enum mon_kind kind;
         char id[MON_ID_BYTES];
@@ -101,7 +99,6 @@ TEST(test_names)
 
 TEST(test_owners)
 {
-    (void)state;
     assert_string_equal(mon_class_owner("BE"), "koordinator");
     assert_string_equal(mon_class_owner("LSR"), "koordinator");
     assert_string_equal(mon_class_owner("BEST"), "");

@@ -128,7 +128,7 @@ static bool try_page_faults(void)
     return whole;
 }
 
-static void real_page_faults(void **state)
+TEST(real_page_faults)
 {
     for (int i = 0; i < 20; i++)
         if (try_page_faults())
@@ -136,15 +136,3 @@ static void real_page_faults(void **state)
     fail_msg("samples were lost each time");
 }
 #endif
-
-int main(void)
-{
-#if defined(__x86_64__)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(real_page_faults),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-#else
-    return 0;
-#endif
-}

@@ -19,7 +19,7 @@ static struct process_numbers now(void)
     return out;
 }
 
-static void test_everything_is_known(void **state)
+TEST(test_everything_is_known)
 {
     struct process_numbers n = now();
     assert_int_equal(n.known,
@@ -29,7 +29,7 @@ static void test_everything_is_known(void **state)
     assert_true(n.max_fds == limit.rlim_cur);
 }
 
-static void test_open_fds(void **state)
+TEST(test_open_fds)
 {
     if (!process.fds_have_size)
         skip(); /* this kernel is counted by readdir, see the fixture */
@@ -43,7 +43,7 @@ static void test_open_fds(void **state)
     assert_int_equal(now().open_fds, before);
 }
 
-static void test_memory(void **state)
+TEST(test_memory)
 {
     const size_t bytes = 64 << 20;
     struct process_numbers before = now();
@@ -59,7 +59,7 @@ static void test_memory(void **state)
     assert_int_equal(now().virtual_memory_bytes, before.virtual_memory_bytes);
 }
 
-static void test_cpu_and_start(void **state)
+TEST(test_cpu_and_start)
 {
     struct process_numbers before = now();
     /* At least 20 ms of work, by the kernel's own account. */
@@ -83,7 +83,7 @@ static void test_cpu_and_start(void **state)
     assert_true(after.start_time_seconds == before.start_time_seconds);
 }
 
-static void test_reading_allocates_nothing(void **state)
+TEST(test_reading_allocates_nothing)
 {
     if (!malloc_count_works())
         skip();
@@ -106,7 +106,7 @@ static void put(const char *dir, const char *name, const char *text)
     assert_int_equal(fclose(file), 0);
 }
 
-static void test_fixture(void **state)
+TEST(test_fixture)
 {
     char dir[] = "/tmp/test_process.XXXXXX", path[300];
     assert_non_null(mkdtemp(dir));
@@ -181,15 +181,4 @@ static int stop(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_everything_is_known),
-        cmocka_unit_test(test_open_fds),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_cpu_and_start),
-        cmocka_unit_test(test_reading_allocates_nothing),
-        cmocka_unit_test(test_fixture),
-    };
-    return cmocka_run_group_tests(tests, start, stop);
-}
+TESTS_SHARE(start, stop)

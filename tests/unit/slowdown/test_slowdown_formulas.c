@@ -20,7 +20,6 @@ static void assert_near(double got, double want, double tolerance)
 
 TEST(the_worked_number)
 {
-    (void)state;
     const struct slowdown_asm_counts counts = {WORKED};
     struct slowdown_asm got;
     assert_int_equal(slowdown_asm(&counts, &got), SLOWDOWN_OK);
@@ -35,7 +34,6 @@ TEST(the_worked_number)
 
 TEST(full_tags_and_sampled_tags_with_their_ratio_agree)
 {
-    (void)state;
     const struct slowdown_asm_counts sampled = {WORKED};
     struct slowdown_asm_counts full = sampled;
     full.ats_hits = 6000;
@@ -50,7 +48,6 @@ TEST(full_tags_and_sampled_tags_with_their_ratio_agree)
  * misses wait 10 cycles each: 7500 / (1250000 - 30000) / 5.4e-3 = 1.13843. */
 TEST(negative_contention_counts_as_none)
 {
-    (void)state;
     struct slowdown_asm_counts counts = {WORKED};
     counts.ats_hits = 120;
     counts.ats_misses = 80;
@@ -64,7 +61,6 @@ TEST(negative_contention_counts_as_none)
 /* The alone rate is below the shared one: 7500 / 1100000 against 0.01. */
 TEST(a_result_below_one_is_one)
 {
-    (void)state;
     struct slowdown_asm_counts counts = {WORKED};
     counts.accesses = 50000;
     struct slowdown_asm got;
@@ -76,7 +72,6 @@ TEST(a_result_below_one_is_one)
 /* Misses that overlap cost 100 cycles less than hits, 1000 times: the time alone is longer. */
 TEST(misses_may_cost_less_than_hits)
 {
-    (void)state;
     struct slowdown_asm_counts counts = {WORKED};
     counts.hit_time = 5000 * 250;
     struct slowdown_asm got;
@@ -89,7 +84,6 @@ TEST(misses_may_cost_less_than_hits)
  * 2500 / (1250000 - 2500 * 10) / (9000 / 5000000) = 1.13379. */
 TEST(without_hits_and_contention_the_time_of_a_hit_is_not_needed)
 {
-    (void)state;
     struct slowdown_asm_counts counts = {WORKED};
     counts.accesses = 9000;
     counts.hits = counts.hit_time = counts.ats_hits = 0;
@@ -103,7 +97,6 @@ TEST(without_hits_and_contention_the_time_of_a_hit_is_not_needed)
 
 TEST(asm_without_an_estimate)
 {
-    (void)state;
     static const struct {
         const char *name;
         enum slowdown_status status;
@@ -155,7 +148,6 @@ static const struct slowdown_passive_alone alone_worked = {
 
 TEST(the_worked_number_of_passive)
 {
-    (void)state;
     struct slowdown_passive got;
     assert_int_equal(slowdown_passive(&passive_worked, &alone_worked, &got), SLOWDOWN_OK);
     assert_near(got.memory_excess, 1.333333e8, 50);
@@ -165,7 +157,6 @@ TEST(the_worked_number_of_passive)
 
 TEST(a_container_as_it_is_alone_has_slowdown_one)
 {
-    (void)state;
     struct slowdown_passive got;
     struct slowdown_passive_alone alone = alone_worked;
     alone.latency_cycles = 350; /* better than alone: noise */
@@ -179,7 +170,6 @@ TEST(a_container_as_it_is_alone_has_slowdown_one)
 /* Faster memory than alone does not make the contention misses dearer: 4e5 * (200 - 20). */
 TEST(the_exposed_time_is_never_stretched)
 {
-    (void)state;
     struct slowdown_passive got;
     struct slowdown_passive_alone alone = alone_worked;
     alone.latency_cycles = 600;
@@ -192,7 +182,6 @@ TEST(the_exposed_time_is_never_stretched)
 
 TEST(without_hit_cycles_only_the_memory_part_is_known)
 {
-    (void)state;
     struct slowdown_passive got;
     struct slowdown_passive_alone alone = alone_worked;
     alone.hit_cycles = NAN;
@@ -204,7 +193,6 @@ TEST(without_hit_cycles_only_the_memory_part_is_known)
 
 TEST(without_the_ratio_alone_only_the_memory_part_is_known)
 {
-    (void)state;
     struct slowdown_passive got;
     struct slowdown_passive_alone alone = alone_worked;
     alone.miss_ratio = NAN;
@@ -216,7 +204,6 @@ TEST(without_the_ratio_alone_only_the_memory_part_is_known)
 
 TEST(passive_without_an_estimate)
 {
-    (void)state;
     static const struct {
         const char *name;
         struct slowdown_passive_counts counts;
@@ -252,7 +239,6 @@ static struct core_cache in_cycles(double cycles)
 
 TEST(the_probe_less_the_caches)
 {
-    (void)state;
     assert_near(slowdown_probe_latency(80.238095e-9, in_cycles(44), 2.1e9), 59.286e-9, 5e-13);
     assert_near(slowdown_probe_latency(103e-9, (struct core_cache){16, 30e-9}, 2e9), 65e-9, 1e-15);
     assert_true(isnan(slowdown_probe_latency(0, in_cycles(44), 2.1e9)));
@@ -263,7 +249,6 @@ TEST(the_probe_less_the_caches)
 
 TEST(hits_cost_what_lies_beyond_the_look_up)
 {
-    (void)state;
     assert_near(slowdown_hit_cycles(30e-9, in_cycles(44), 2.1e9), 19, 1e-9);
     /* 30 ns less 8 in the core and 20 outside, at 2 GHz. */
     assert_near(slowdown_hit_cycles(30e-9, (struct core_cache){16, 20e-9}, 2e9), 4, 1e-9);

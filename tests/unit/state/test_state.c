@@ -77,49 +77,46 @@ static struct state *parse(uint8_t *bytes, size_t len)
     return state;
 }
 
-static void what_is_written_is_read(void **unused)
+TEST(what_is_written_is_read)
 {
-    (void)unused;
     size_t len;
     uint8_t *bytes = some(&len);
-    struct state *state = parse(bytes, len);
+    struct state *kept = parse(bytes, len);
     struct state_fields fields;
     struct learned read = {0};
-    assert_int_equal(state_entries(state), 3);
-    assert_int_equal(state_mono_ns(state), written_ns);
-    assert_true(state_claim(state, "first", "0123 /a", &fields));
+    assert_int_equal(state_entries(kept), 3);
+    assert_int_equal(state_mono_ns(kept), written_ns);
+    assert_true(state_claim(kept, "first", "0123 /a", &fields));
     walk(&read, &fields);
     assert_true(state_fits(&fields));
     assert_int_equal(read.windows, 12);
     assert_true(read.seconds == 0.1);
     assert_int_equal(read.count[2], 65535);
-    assert_false(state_claim(state, "first", "0123 /a", &fields)); /* it has its reader */
-    assert_false(state_claim(state, "second", "0123 /a", &fields));
-    assert_false(state_claim(state, "first", "", &fields));
-    assert_true(state_claim(state, "second", "", &fields));
+    assert_false(state_claim(kept, "first", "0123 /a", &fields)); /* it has its reader */
+    assert_false(state_claim(kept, "second", "0123 /a", &fields));
+    assert_false(state_claim(kept, "first", "", &fields));
+    assert_true(state_claim(kept, "second", "", &fields));
     assert_false(state_claim(NULL, "second", "", &fields));
-    state_free(state);
+    state_free(kept);
     state_free(NULL);
 }
 
-static void an_empty_one_is_whole(void **unused)
+TEST(an_empty_one_is_whole)
 {
-    (void)unused;
     struct state_writer writer;
     uint8_t *bytes = malloc(1000);
     state_write_begin(&writer, bytes, 1000, &here, written_ns);
     size_t len = state_write_end(&writer);
     state_seal(bytes, len);
-    struct state *state = parse(bytes, len);
+    struct state *kept = parse(bytes, len);
     struct state_fields fields;
-    assert_int_equal(state_entries(state), 0);
-    assert_false(state_claim(state, "first", "", &fields));
-    state_free(state);
+    assert_int_equal(state_entries(kept), 0);
+    assert_false(state_claim(kept, "first", "", &fields));
+    state_free(kept);
 }
 
-static void each_refusal_has_its_reason(void **unused)
+TEST(each_refusal_has_its_reason)
 {
-    (void)unused;
     size_t len;
     uint8_t *bytes = some(&len);
     struct state_identity other = here;
@@ -164,22 +161,20 @@ static void each_refusal_has_its_reason(void **unused)
 }
 
 /* A kernel tells the frequency in rounded terms. */
-static void a_frequency_is_the_same_within_its_rounding(void **unused)
+TEST(a_frequency_is_the_same_within_its_rounding)
 {
-    (void)unused;
     size_t len;
     uint8_t *bytes = some(&len);
     struct state_identity rounded = here;
     rounded.base_frequency_hz *= 1 + 1e-6;
-    struct state *state = NULL;
+    struct state *kept = NULL;
     char why[128];
-    assert_int_equal(state_parse(bytes, len, &rounded, written_ns, &state, why, sizeof why), 0);
-    state_free(state);
+    assert_int_equal(state_parse(bytes, len, &rounded, written_ns, &kept, why, sizeof why), 0);
+    state_free(kept);
 }
 
-static void no_damaged_byte_is_believed(void **unused)
+TEST(no_damaged_byte_is_believed)
 {
-    (void)unused;
     size_t len;
     uint8_t *bytes = some(&len);
     for (size_t i = 0; i < len; i++) {
@@ -196,9 +191,8 @@ static void no_damaged_byte_is_believed(void **unused)
 
 /* Whoever made the checksum right again: nothing outside the block is read (under the address
  * sanitizer), and what is read is within its range. */
-static void no_value_is_believed_for_its_checksum(void **unused)
+TEST(no_value_is_believed_for_its_checksum)
 {
-    (void)unused;
     size_t len, believed = 0;
     uint8_t *bytes = some(&len);
     for (size_t i = 8; i < len; i++) {
@@ -207,30 +201,29 @@ static void no_value_is_believed_for_its_checksum(void **unused)
             memcpy(copy, bytes, len);
             copy[i] ^= (uint8_t)damage;
             state_seal(copy, len);
-            struct state *state = NULL;
+            struct state *kept = NULL;
             struct state_fields fields;
             char why[128];
-            if (state_parse(copy, len, &here, written_ns, &state, why, sizeof why) != 0) {
+            if (state_parse(copy, len, &here, written_ns, &kept, why, sizeof why) != 0) {
                 free(copy);
                 continue;
             }
-            if (state_claim(state, "first", "0123 /a", &fields)) {
+            if (state_claim(kept, "first", "0123 /a", &fields)) {
                 struct learned read = {0};
                 walk(&read, &fields);
                 assert_true(read.windows <= 3600);
                 assert_true(read.seconds >= 0 && read.seconds <= 1);
                 believed += state_fits(&fields);
             }
-            state_free(state);
+            state_free(kept);
         }
     }
     assert_true(believed > 0);
     free(bytes);
 }
 
-static void not_a_number_is_out_of_range(void **unused)
+TEST(not_a_number_is_out_of_range)
 {
-    (void)unused;
     static const uint8_t nan[] = {0, 0, 0, 0, 0, 0, 0xf8, 0x7f};
     struct state_fields fields = {.from = nan, .size = sizeof nan};
     double value = 1;
@@ -243,9 +236,8 @@ static void not_a_number_is_out_of_range(void **unused)
     assert_false(state_fits(&fields));
 }
 
-static void a_short_entry_fails_and_so_does_a_long_one(void **unused)
+TEST(a_short_entry_fails_and_so_does_a_long_one)
 {
-    (void)unused;
     uint8_t bytes[32] = {0};
     struct learned read;
     for (size_t size = 0; size < sizeof bytes; size++) {
@@ -277,45 +269,26 @@ static size_t carried(struct state *state, uint64_t now_ns)
 }
 
 /* The container may be found later, and the exporter may be restarted before that. */
-static void what_nobody_claimed_is_carried_for_six_hours(void **unused)
+TEST(what_nobody_claimed_is_carried_for_six_hours)
 {
-    (void)unused;
     size_t len;
     uint8_t *bytes = some(&len);
-    struct state *state = parse(bytes, len);
+    struct state *kept = parse(bytes, len);
     struct state_fields fields;
-    assert_int_equal(carried(state, written_ns + STATE_UNCLAIMED_NS), 3);
-    assert_true(state_claim(state, "first", "4567 /b", &fields));
-    assert_int_equal(carried(state, written_ns + 1), 2);
-    assert_int_equal(carried(state, written_ns + STATE_UNCLAIMED_NS + 1), 0);
+    assert_int_equal(carried(kept, written_ns + STATE_UNCLAIMED_NS), 3);
+    assert_true(state_claim(kept, "first", "4567 /b", &fields));
+    assert_int_equal(carried(kept, written_ns + 1), 2);
+    assert_int_equal(carried(kept, written_ns + STATE_UNCLAIMED_NS + 1), 0);
     assert_int_equal(carried(NULL, written_ns), 0);
-    state_free(state);
+    state_free(kept);
 }
 
-static void a_small_room_is_not_exceeded(void **unused)
+TEST(a_small_room_is_not_exceeded)
 {
-    (void)unused;
     size_t len = write_some(NULL, 0);
     for (size_t size = 0; size < len; size++) {
         uint8_t *room = malloc(size + 1);
         assert_int_equal(write_some(room, size), len);
         free(room);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read),
-        cmocka_unit_test(an_empty_one_is_whole),
-        cmocka_unit_test(each_refusal_has_its_reason),
-        cmocka_unit_test(a_frequency_is_the_same_within_its_rounding),
-        cmocka_unit_test(no_damaged_byte_is_believed),
-        cmocka_unit_test(no_value_is_believed_for_its_checksum),
-        cmocka_unit_test(not_a_number_is_out_of_range),
-        cmocka_unit_test(a_short_entry_fails_and_so_does_a_long_one),
-        cmocka_unit_test(what_nobody_claimed_is_carried_for_six_hours),
-        cmocka_unit_test(a_small_room_is_not_exceeded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

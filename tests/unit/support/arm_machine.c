@@ -1,16 +1,10 @@
 #include "tests/unit/support/arm_machine.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "collectors/events/events.h"
 #include "exporter/source/perf/detect.h"
+#include "tests/unit/support/unit.h"
 
 enum { CPUS = 2 };
 

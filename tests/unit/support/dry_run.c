@@ -1,11 +1,6 @@
 #include "tests/unit/support/dry_run.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/unit/support/unit.h"
 
 static const struct log no_log = {.fd = -1};
 

@@ -1,16 +1,10 @@
 #include "tests/unit/support/epyc_machine.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "collectors/events/events.h"
 #include "exporter/source/perf/detect.h"
+#include "tests/unit/support/unit.h"
 
 const struct epyc_machine epyc_rome = {"zen2", 0x17, 0x31, 16384, false};
 const struct epyc_machine epyc_milan = {"zen3", 0x19, 0x01, 32768, false};

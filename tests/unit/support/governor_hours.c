@@ -1,18 +1,10 @@
 #include "tests/unit/support/governor_hours.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "exporter/governor/decide/policies/policy.h"
 #include "tests/unit/support/draw.h"
 #include "tests/unit/support/fake_knobs.h"
 #include "tests/unit/support/governor_start.h"
+#include "tests/unit/support/unit.h"
 
 #define SECOND UINT64_C(1000000000)
 

@@ -1,14 +1,6 @@
 #include "tests/unit/support/governor_start.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/support/unit.h"
 
 static const struct log no_log = {.fd = -1};
 

@@ -1,18 +1,10 @@
 #include "tests/unit/support/imc_machine.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
 #include "collectors/events/events.h"
 #include "collectors/table.h"
 #include "exporter/daemon/sources.h"
 #include "exporter/source/perf/detect.h"
+#include "tests/unit/support/unit.h"
 
 /* ---- the machines ---- */
 

@@ -1,13 +1,6 @@
 #include "tests/unit/support/nvmm_rig.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "tests/unit/support/unit.h"
 
 void nvmm_is(double got, double want)
 {

@@ -1,15 +1,8 @@
 #include "tests/unit/support/observed_table.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+
+#include "tests/unit/support/unit.h"
 
 const struct container_limits observed_limits = {
     .max = 512, .linger_ns = 120 * S, .linger_max = 2048, .name_patience_ns = 2 * S};

@@ -1,16 +1,8 @@
 #include "tests/unit/support/recordings.h"
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 #include <unistd.h>
+
+#include "tests/unit/support/unit.h"
 
 void recording_write(char path[64], const char *text, size_t len)
 {

@@ -3,6 +3,7 @@
 static struct CMUnitTest tests[256];
 static int lines[256];
 static size_t n_tests;
+static CMFixtureFunction shared_setup, shared_teardown;
 
 /* Constructors come in an order of the compiler's. */
 void unit_add(int line, const struct CMUnitTest *test)
@@ -18,7 +19,13 @@ void unit_add(int line, const struct CMUnitTest *test)
     lines[at] = line;
 }
 
+void unit_share(CMFixtureFunction setup, CMFixtureFunction teardown)
+{
+    shared_setup = setup;
+    shared_teardown = teardown;
+}
+
 int main(void)
 {
-    return _cmocka_run_group_tests("tests", tests, n_tests, NULL, NULL);
+    return _cmocka_run_group_tests("tests", tests, n_tests, shared_setup, shared_teardown);
 }

@@ -15,18 +15,31 @@
 
 #include <cmocka.h>
 
-/* TEST(name) { ... }: a test. Those of a file run in their order, by unit.c's main(); a file whose
- * tests share more than that has a main() of its own. */
+/* TEST(name) { ... }: a test. Those of a file run in their order, by unit.c's main(). */
 #define TEST(name) TEST_WITH(name, NULL, NULL)
 /* 'setup' and 'teardown' as cmocka has them; NULL: none. */
-#define TEST_WITH(name, setup, teardown)                                                           \
+#define TEST_WITH(name, setup, teardown) UNIT_ADD(name, {#name, name, setup, teardown, NULL})
+/* Run twice, set up in two ways. */
+#define TEST_WITH_EACH(name, one, other, teardown)                                                 \
+    UNIT_ADD(name, {#name, name, one, teardown, NULL}, {#name, name, other, teardown, NULL})
+#define UNIT_ADD(name, ...)                                                                        \
     static void name(void **state);                                                                \
     __attribute__((constructor)) static void add_##name(void)                                      \
     {                                                                                              \
-        unit_add(__LINE__, &(struct CMUnitTest){#name, name, setup, teardown, NULL});              \
+        const struct CMUnitTest added[] = {__VA_ARGS__};                                           \
+        for (size_t i = 0; i < sizeof added / sizeof *added; i++)                                  \
+            unit_add(__LINE__, &added[i]);                                                         \
     }                                                                                              \
     static void name(void **state)
 
+/* What all tests of a file share: their state, unless they have a set-up of their own. */
+#define TESTS_SHARE(setup, teardown)                                                               \
+    __attribute__((constructor)) static void share(void)                                           \
+    {                                                                                              \
+        unit_share(setup, teardown);                                                               \
+    }
+
 void unit_add(int line, const struct CMUnitTest *test);
+void unit_share(CMFixtureFunction setup, CMFixtureFunction teardown);
 
 #endif

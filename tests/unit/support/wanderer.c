@@ -1,14 +1,6 @@
 #include "tests/unit/support/wanderer.h"
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/unit/support/unit.h"
 
 static uint64_t noise(uint64_t seed)
 {

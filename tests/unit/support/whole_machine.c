@@ -1,19 +1,10 @@
 #include "tests/unit/support/whole_machine.h"
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "exporter/daemon/exporter.h"
+#include "tests/unit/support/unit.h"
 
 enum { STEP_NS = 50000000, PAGE_BYTES = 1 << 17 };
 

@@ -1,8 +1,6 @@
 /*
  * Shares of CPU time by weight: the tree, CPU sets, and orders of paths that mislead.
  */
-#include <math.h>
-
 #include "exporter/source/waits/entitle.h"
 #include "tests/unit/support/unit.h"
 
