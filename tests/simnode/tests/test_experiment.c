@@ -192,9 +192,8 @@ TEST_WITH(who_only_computes_is_refuted, setup, teardown)
 }
 
 /* As the exporter sees it, one is as good an explanation as the other. */
-TEST_WITH(in_step_the_innocent_is_not_confirmed, setup, teardown)
+TEST_ON(in_step_the_innocent_is_not_confirmed, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     unsigned counts[EXPERIMENT_VERDICTS];
     scene->phases = true;
     scene->random = 1;

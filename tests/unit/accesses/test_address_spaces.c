@@ -202,9 +202,8 @@ static const char usual[] = "1000-2000 r-xp 00000000 08:01 9 /bin/x\n"
                             "3000-5000 rw-p 00000000 00:00 0 [heap]\n"
                             "7000-9000 rw-s 00000000 103:01 5 /nvmm/a\n";
 
-TEST_WITH(loaded_once_and_asked_once, setup, teardown)
+TEST_ON(loaded_once_and_asked_once, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     write_maps(rig, 7, usual);
     assert_int_equal(ask(rig, 7, 0x7000, 1000), MEDIUM_NVMM);
     write_maps(rig, 7, "");
@@ -219,9 +218,8 @@ TEST_WITH(loaded_once_and_asked_once, setup, teardown)
     assert_int_equal(address_spaces_size(rig->spaces).mappings, 4);
 }
 
-TEST_WITH(an_access_before_the_loading_waits, setup, teardown)
+TEST_ON(an_access_before_the_loading_waits, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     write_maps(rig, 7, usual);
     address_spaces_settle(rig->spaces, 800);
     assert_int_equal(ask(rig, 7, 0x7000, 900), -EAGAIN);
@@ -238,9 +236,8 @@ TEST_WITH(an_access_before_the_loading_waits, setup, teardown)
     assert_int_equal(ask(rig, 7, 0x7000, 960), MEDIUM_NVMM);
 }
 
-TEST_WITH(remapped, setup, teardown)
+TEST_ON(remapped, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     write_maps(rig, 7, usual);
     assert_int_equal(ask(rig, 7, 0x7000, 1001), MEDIUM_NVMM);
     /* In the middle of the file's mapping, at 1100: memory; of the heap: the file. */
@@ -266,9 +263,8 @@ TEST_WITH(remapped, setup, teardown)
     assert_int_equal(ask(rig, 7, 0x7000, 1350), MEDIUM_NVMM);
 }
 
-TEST_WITH(another_program, setup, teardown)
+TEST_ON(another_program, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     write_maps(rig, 7, usual);
     assert_int_equal(ask(rig, 7, 0x7000, 1001), MEDIUM_NVMM);
     rig->now = 2100;
@@ -280,9 +276,8 @@ TEST_WITH(another_program, setup, teardown)
     assert_int_equal(ask(rig, 7, 0x3000, 2001), -ENXIO);
 }
 
-TEST_WITH(the_same_number_for_another_process, setup, teardown)
+TEST_ON(the_same_number_for_another_process, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     write_maps(rig, 7, usual);
     assert_int_equal(ask(rig, 7, 0x7000, 1001), MEDIUM_NVMM);
     tell(rig, KERNEL_RECORD_EXIT, 7, 9, 1100); /* a thread only */
@@ -365,9 +360,8 @@ TEST(children_have_what_their_parents_had)
     rig_release(&rig);
 }
 
-TEST_WITH(processes_that_are_gone, setup, teardown)
+TEST_ON(processes_that_are_gone, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     /* Asked for after its end: not loaded, and not looked for with every sample. */
     address_spaces_settle(rig->spaces, 1000);
     assert_int_equal(ask(rig, 7, 0x7000, 1000), -ESRCH);
@@ -389,9 +383,8 @@ TEST_WITH(processes_that_are_gone, setup, teardown)
 }
 
 /* A program that ends its first thread: the others' accesses are known all the same. */
-TEST_WITH(threads_without_the_first, setup, teardown)
+TEST_ON(threads_without_the_first, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     write_maps(rig, 7, usual);
     assert_int_equal(ask_thread(rig, 7, 8, 0x7000, 1001), MEDIUM_NVMM);
     tell(rig, KERNEL_RECORD_EXIT, 7, 7, 1100);
@@ -447,9 +440,8 @@ TEST_WITH(threads_without_the_first, setup, teardown)
     assert_int_equal(rig->asked_pid, 5);
 }
 
-TEST_WITH(loaded_anew, setup, teardown)
+TEST_ON(loaded_anew, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     write_maps(rig, 7, usual);
     assert_int_equal(ask(rig, 7, 0x7000, 1001), MEDIUM_NVMM);
     /* mremap leaves no record: only loading shows it. */

@@ -138,9 +138,8 @@ static void begin(struct tree *tree)
 }
 
 /* Each CPU's own, from the opening on; what falls holds; a CPU that comes online gets a row. */
-TEST_WITH(test_per_cpu, setup, teardown)
+TEST_ON(test_per_cpu, struct tree *tree, setup, teardown)
 {
-    struct tree *tree = *state;
     struct rows rows;
     start(tree);
     uint64_t a =
@@ -175,9 +174,8 @@ TEST_WITH(test_per_cpu, setup, teardown)
 }
 
 /* v2: the scope's own directory before the other mount; v1's cpu.stat is no such file. */
-TEST_WITH(test_sums, setup, teardown)
+TEST_ON(test_sums, struct tree *tree, setup, teardown)
 {
-    struct tree *tree = *state;
     struct rows rows;
     tree->config.cpuacct = "";
     fixture_write(&tree->fixture, "perf/a/cpu.stat", "nr_periods 0\n");
@@ -200,9 +198,8 @@ TEST_WITH(test_sums, setup, teardown)
     tree->source->ops->close(tree->source, a);
 }
 
-TEST_WITH(test_usage_alone, setup, teardown)
+TEST_ON(test_usage_alone, struct tree *tree, setup, teardown)
 {
-    struct tree *tree = *state;
     struct rows rows;
     tree->config.unified = "";
     tree->config.ways = 1u << ACTIVITY_STAT | 1u << ACTIVITY_USAGE;
@@ -215,9 +212,8 @@ TEST_WITH(test_usage_alone, setup, teardown)
 }
 
 /* The root of v1's hierarchy; in a namespace its mount shows some cgroup, which has no agent. */
-TEST_WITH(test_machine, setup, teardown)
+TEST_ON(test_machine, struct tree *tree, setup, teardown)
 {
-    struct tree *tree = *state;
     struct rows rows;
     char agent[256];
     start(tree);
@@ -242,9 +238,8 @@ TEST_WITH(test_machine, setup, teardown)
     assert_row(&rows, 1, 2, 3 * tick_ns);
 }
 
-TEST_WITH(test_nothing_there, setup, teardown)
+TEST_ON(test_nothing_there, struct tree *tree, setup, teardown)
 {
-    struct tree *tree = *state;
     struct verdict why;
     uint64_t handle = 5;
     tree->config.cpuacct = tree->config.unified = "";
@@ -262,9 +257,8 @@ TEST_WITH(test_nothing_there, setup, teardown)
 }
 
 /* Below eight CPUs and without a PMU; refused, it is a file after all. */
-TEST_WITH(test_when_clocks_are_used, setup, teardown)
+TEST_ON(test_when_clocks_are_used, struct tree *tree, setup, teardown)
 {
-    struct tree *tree = *state;
     static const char clock[] = "CPU time of containers from perf's clock of each cgroup, per CPU",
                       file[] = "CPU time of containers from cpu.stat, the sum of all CPUs";
     static const struct {
@@ -304,9 +298,8 @@ TEST_WITH(test_when_clocks_are_used, setup, teardown)
     }
 }
 
-TEST_WITH(test_a_steady_read_allocates_nothing, setup, teardown)
+TEST_ON(test_a_steady_read_allocates_nothing, struct tree *tree, setup, teardown)
 {
-    struct tree *tree = *state;
     struct rows rows;
     uint64_t handles[3];
     if (!malloc_count_works())
@@ -326,9 +319,8 @@ TEST_WITH(test_a_steady_read_allocates_nothing, setup, teardown)
 }
 
 /* Out of memory anywhere: an error, nothing left open. */
-TEST_WITH(test_out_of_memory, setup, teardown)
+TEST_ON(test_out_of_memory, struct tree *tree, setup, teardown)
 {
-    struct tree *tree = *state;
     struct verdict why;
     uint64_t handle;
     if (!malloc_fail(0))

@@ -245,9 +245,8 @@ static void assert_near(const char *what, uint64_t got, struct used want)
 }
 
 /* Time asleep is in none of them. */
-TEST_WITH(test_all_ways_agree, setup, teardown)
+TEST_ON(test_all_ways_agree, struct real *real, setup, teardown)
 {
-    struct real *real = *state;
     struct rows rows;
     size_t compared = 0;
     char what[32];
@@ -264,9 +263,8 @@ TEST_WITH(test_all_ways_agree, setup, teardown)
     assert_true(compared > 0);
 }
 
-TEST_WITH(test_each_cpu, setup, teardown)
+TEST_ON(test_each_cpu, struct real *real, setup, teardown)
 {
-    struct real *real = *state;
     static const int ways[] = {ACTIVITY_PERCPU, ACTIVITY_CLOCK};
     struct rows before, after;
     need(real);
@@ -287,9 +285,8 @@ TEST_WITH(test_each_cpu, setup, teardown)
 }
 
 /* While it runs, each reading is at least the one before; time goes on. */
-TEST_WITH(test_never_backwards, setup, teardown)
+TEST_ON(test_never_backwards, struct real *real, setup, teardown)
 {
-    struct real *real = *state;
     uint64_t last[ACTIVITY_WAYS] = {0};
     struct rows rows;
     need(real);
@@ -318,9 +315,8 @@ TEST_WITH(test_never_backwards, setup, teardown)
 }
 
 /* Files of a cgroup that is gone say nothing; perf's clock has its last counts. */
-TEST_WITH(test_an_ended_cgroup, setup, teardown)
+TEST_ON(test_an_ended_cgroup, struct real *real, setup, teardown)
 {
-    struct real *real = *state;
     struct rows rows;
     need(real);
     struct used used = work(real, -1);
@@ -336,9 +332,8 @@ TEST_WITH(test_an_ended_cgroup, setup, teardown)
 }
 
 /* The machine has run what the container has, and not more than there are CPUs. */
-TEST_WITH(test_the_machine, setup, teardown)
+TEST_ON(test_the_machine, struct real *real, setup, teardown)
 {
-    struct real *real = *state;
     static const uint32_t ways[] = {1u << ACTIVITY_PERCPU, 1u << ACTIVITY_PROC};
     static struct rows rows;
     need(real);

@@ -63,9 +63,8 @@ static bool headline_says(const struct rig *rig, const char *words)
 
 /* Nothing while it learns; then whenever it hurts, and nobody else. The counter is first seen at 0.
  */
-TEST_WITH(a_hog_is_named_and_nobody_else, interference_setup, rig_teardown)
+RIG_TEST(a_hog_is_named_and_nobody_else, interference_setup)
 {
-    struct rig *rig = *state;
     three_containers(rig);
     int hurting = 0, named = 0;
     double at_first = NAN, last = NAN;
@@ -101,9 +100,8 @@ TEST_WITH(a_hog_is_named_and_nobody_else, interference_setup, rig_teardown)
 
 /* For the API, of everybody: whether suspected or not, under the present name, and no longer when
  * it could not be read. */
-TEST_WITH(the_cpus_that_each_uses, interference_setup, rig_teardown)
+RIG_TEST(the_cpus_that_each_uses, interference_setup)
 {
-    struct rig *rig = *state;
     struct container *steady = interference_container(rig, "steady");
     interference_container(rig, "half");
     for (int i = 0; i < 3; i++) {
@@ -124,9 +122,8 @@ TEST_WITH(the_cpus_that_each_uses, interference_setup, rig_teardown)
     assert_true(isnan(rig_value(rig, "cpus_used", "container=\"renamed\"")));
 }
 
-TEST_WITH(the_excess_adds_up, interference_setup, rig_teardown)
+RIG_TEST(the_excess_adds_up, interference_setup)
 {
-    struct rig *rig = *state;
     three_containers(rig);
     double most = 0, total = 0;
     for (int i = 0; i < 60; i++)
@@ -147,10 +144,9 @@ TEST_WITH(the_excess_adds_up, interference_setup, rig_teardown)
 }
 
 /* What is calm is not known from a few readings: no excess, in words and numbers. */
-TEST_WITH(while_it_learns_there_is_no_excess, interference_setup, rig_teardown)
+RIG_TEST(while_it_learns_there_is_no_excess, interference_setup)
 {
     static const char *const unknown[] = {"calm_ns", "excess_ns"};
-    struct rig *rig = *state;
     three_containers(rig);
     for (int i = 0; i < 60; i++) {
         second(rig);
@@ -169,13 +165,12 @@ TEST_WITH(while_it_learns_there_is_no_excess, interference_setup, rig_teardown)
 }
 
 /* Everything that is said stays as it was, for a minute; then what is said of the present goes. */
-TEST_WITH(a_tick_without_a_reading_changes_nothing, interference_setup, rig_teardown)
+RIG_TEST(a_tick_without_a_reading_changes_nothing, interference_setup)
 {
     static const char *const gauges[] = {EXCESS, CANDIDATES, CAUSED,
                                          "interference_memory_attribution_noise_ratio",
                                          "interference_memory_attribution_inflation_ratio"};
     enum { GAUGES = sizeof gauges / sizeof *gauges };
-    struct rig *rig = *state;
     three_containers(rig);
     until_named(rig, false);
     double before[GAUGES], readings = rig_value(rig, READINGS, "");
@@ -217,9 +212,8 @@ static bool headline_says_host(struct rig *rig)
 }
 
 /* Processes outside of all containers are no container's fault. */
-TEST_WITH(the_host_is_not_a_container, interference_setup, rig_teardown)
+RIG_TEST(the_host_is_not_a_container, interference_setup)
 {
-    struct rig *rig = *state;
     three_containers(rig);
     double most = 0;
     bool ever = false;
@@ -240,9 +234,8 @@ TEST_WITH(the_host_is_not_a_container, interference_setup, rig_teardown)
 }
 
 /* What is outside of the machine has no activity here: unknown. */
-TEST_WITH(an_outside_neighbour_is_unknown, interference_setup, rig_teardown)
+RIG_TEST(an_outside_neighbour_is_unknown, interference_setup)
 {
-    struct rig *rig = *state;
     three_containers(rig);
     for (int i = 0; i < 240; i++) {
         interference_run(rig, "bystander", 2, interference_square((uint64_t)i, 17, 14, 5));
@@ -259,9 +252,8 @@ TEST_WITH(an_outside_neighbour_is_unknown, interference_setup, rig_teardown)
     }
 }
 
-TEST_WITH(those_that_switch_together_are_a_group, interference_setup, rig_teardown)
+RIG_TEST(those_that_switch_together_are_a_group, interference_setup)
 {
-    struct rig *rig = *state;
     interference_container(rig, "left");
     interference_container(rig, "right");
     double group = 0;
@@ -285,9 +277,8 @@ TEST_WITH(those_that_switch_together_are_a_group, interference_setup, rig_teardo
 }
 
 /* They took turns with the probe: whatever coincides is no interference. */
-TEST_WITH(the_probes_own_cpu_does_not_count, interference_setup, rig_teardown)
+RIG_TEST(the_probes_own_cpu_does_not_count, interference_setup)
 {
-    struct rig *rig = *state;
     interference_container(rig, "hog");
     for (int i = 0; i < 200; i++) {
         double on = interference_square((uint64_t)i, 12, 13, 0);
@@ -307,9 +298,8 @@ TEST_WITH(the_probes_own_cpu_does_not_count, interference_setup, rig_teardown)
 }
 
 /* The kernel counts the inner one's time as the outer one's, too. */
-TEST_WITH(of_nested_containers_each_counts_for_itself, interference_setup, rig_teardown)
+RIG_TEST(of_nested_containers_each_counts_for_itself, interference_setup)
 {
-    struct rig *rig = *state;
     interference_container(rig, "pod/inner");
     interference_container(rig, "pod");
     interference_container(rig, "pod/inner/most");
@@ -333,9 +323,8 @@ TEST_WITH(of_nested_containers_each_counts_for_itself, interference_setup, rig_t
 
 /* Always on since before the exporter was started: its latency is the calm one, and nobody says
  * that there is no cause. */
-TEST_WITH(a_hog_that_never_stops_is_not_seen, interference_setup, rig_teardown)
+RIG_TEST(a_hog_that_never_stops_is_not_seen, interference_setup)
 {
-    struct rig *rig = *state;
     three_containers(rig);
     for (int i = 0; i < 120; i++) {
         interference_run(rig, "hog", 1, 1);
@@ -349,9 +338,8 @@ TEST_WITH(a_hog_that_never_stops_is_not_seen, interference_setup, rig_teardown)
 }
 
 /* The one in between goes: the innermost is then directly inside of the outermost. */
-TEST_WITH(nesting_follows_who_goes, interference_setup, rig_teardown)
+RIG_TEST(nesting_follows_who_goes, interference_setup)
 {
-    struct rig *rig = *state;
     interference_container(rig, "pod");
     struct container *between = interference_container(rig, "pod/inner");
     interference_container(rig, "pod/inner/most");
@@ -367,9 +355,8 @@ TEST_WITH(nesting_follows_who_goes, interference_setup, rig_teardown)
 }
 
 /* Three seconds in one tick: one CPU is still one CPU. */
-TEST_WITH(missed_ticks_do_not_look_busy, interference_setup, rig_teardown)
+RIG_TEST(missed_ticks_do_not_look_busy, interference_setup)
 {
-    struct rig *rig = *state;
     interference_container(rig, "steady");
     for (int i = 0; i < 100; i++) {
         double seconds = i % 10 == 9 ? 3 : 1;
@@ -381,9 +368,8 @@ TEST_WITH(missed_ticks_do_not_look_busy, interference_setup, rig_teardown)
 }
 
 /* Its next window reaches back; meanwhile it is not taken for idle, nor for the host. */
-TEST_WITH(an_activity_that_is_not_read_is_absent, interference_setup, rig_teardown)
+RIG_TEST(an_activity_that_is_not_read_is_absent, interference_setup)
 {
-    struct rig *rig = *state;
     interference_container(rig, "steady");
     for (int i = 0; i < 100; i++) {
         struct fake_group *clock = fake_group(&rig->fake, "steady", GROUP_ACTIVITY);
@@ -399,9 +385,8 @@ TEST_WITH(an_activity_that_is_not_read_is_absent, interference_setup, rig_teardo
 }
 
 /* Its counter must not be where the host's part is, nor where its own was when it was read. */
-TEST_WITH(descriptors_that_are_called_in, interference_setup, rig_teardown)
+RIG_TEST(descriptors_that_are_called_in, interference_setup)
 {
-    struct rig *rig = *state;
     three_containers(rig);
     struct fake_group *clock = fake_group(&rig->fake, "bystander", GROUP_ACTIVITY);
     for (int i = 0; i < 30; i++)
@@ -419,9 +404,8 @@ TEST_WITH(descriptors_that_are_called_in, interference_setup, rig_teardown)
 }
 
 /* Of files nothing is left to be read then. */
-TEST_WITH(a_cgroup_that_is_gone_is_no_error, interference_setup, rig_teardown)
+RIG_TEST(a_cgroup_that_is_gone_is_no_error, interference_setup)
 {
-    struct rig *rig = *state;
     three_containers(rig);
     second(rig);
     rig_end(rig, &rig->containers[1]);
@@ -432,9 +416,8 @@ TEST_WITH(a_cgroup_that_is_gone_is_no_error, interference_setup, rig_teardown)
 }
 
 /* The counter goes on under the new name, and lingers; the gauges end with the container. */
-TEST_WITH(names_change_and_containers_end, interference_setup, rig_teardown)
+RIG_TEST(names_change_and_containers_end, interference_setup)
 {
-    struct rig *rig = *state;
     three_containers(rig);
     struct container *hog = &rig->containers[0];
     until_named(rig, true);
@@ -457,9 +440,8 @@ TEST_WITH(names_change_and_containers_end, interference_setup, rig_teardown)
     assert_int_equal(rig_series(rig, "container="), 0);
 }
 
-TEST_WITH(a_container_without_names_has_no_series, interference_setup, rig_teardown)
+RIG_TEST(a_container_without_names_has_no_series, interference_setup)
 {
-    struct rig *rig = *state;
     interference_clocks(rig, "hog");
     struct container *hog = rig_unnamed(rig, "hog");
     hog->named = false;
@@ -477,9 +459,8 @@ TEST_WITH(a_container_without_names_has_no_series, interference_setup, rig_teard
 }
 
 /* Its first reading makes the domain; the hog hurts that node only. */
-TEST_WITH(every_node_has_a_fit_of_its_own, interference_setup, rig_teardown)
+RIG_TEST(every_node_has_a_fit_of_its_own, interference_setup)
 {
-    struct rig *rig = *state;
     rig->facts.machine.numa_nodes = 2;
     three_containers(rig);
     for (int i = 0; i < 200; i++) {
@@ -495,10 +476,9 @@ TEST_WITH(every_node_has_a_fit_of_its_own, interference_setup, rig_teardown)
     assert_true(rig_value(rig, READINGS, "numa_node=\"1\"") == 199);
 }
 
-TEST_WITH(the_page_says_what_the_metrics_say, interference_setup, rig_teardown)
+RIG_TEST(the_page_says_what_the_metrics_say, interference_setup)
 {
     static const char *const parts[] = {"named", "group", "host", "unknown"};
-    struct rig *rig = *state;
     three_containers(rig);
     json_t *root, *domain = interference_page(rig, 0, &root);
     assert_null(domain);
@@ -544,9 +524,8 @@ static const char *why_suspected(const json_t *domain, const char *name)
 
 /* The one is never idle and rises by 55 % while memory is 30 % slower; the other, at other times,
  * by no more than those 30 %, as who waits does. */
-TEST_WITH(who_may_only_be_waiting_is_listed_as_such, interference_setup, rig_teardown)
+RIG_TEST(who_may_only_be_waiting_is_listed_as_such, interference_setup)
 {
-    struct rig *rig = *state;
     interference_container(rig, "grower");
     interference_container(rig, "waiter");
     unsigned doubted = 0;
@@ -566,9 +545,8 @@ TEST_WITH(who_may_only_be_waiting_is_listed_as_such, interference_setup, rig_tea
     assert_int_equal(rig_series(rig, "container=\"waiter\""), 0);
 }
 
-TEST_WITH(the_headline_names_who_is_named, interference_setup, rig_teardown)
+RIG_TEST(the_headline_names_who_is_named, interference_setup)
 {
-    struct rig *rig = *state;
     three_containers(rig);
     assert_true(headline_says(rig, ""));
     second(rig);
@@ -587,9 +565,8 @@ TEST_WITH(the_headline_names_who_is_named, interference_setup, rig_teardown)
     assert_true(ever);
 }
 
-TEST_WITH(a_page_without_the_collector, interference_setup, rig_teardown)
+RIG_TEST(a_page_without_the_collector, interference_setup)
 {
-    struct rig *rig = *state;
     struct textbuf text;
     textbuf_init(&text);
     assert_int_equal(rig->ops->page->render(NULL, "perf", &text), 0);
@@ -600,9 +577,8 @@ TEST_WITH(a_page_without_the_collector, interference_setup, rig_teardown)
     textbuf_release(&text);
 }
 
-TEST_WITH(a_tick_allocates_nothing, interference_setup, rig_teardown)
+RIG_TEST(a_tick_allocates_nothing, interference_setup)
 {
-    struct rig *rig = *state;
     if (!malloc_count_works())
         skip();
     three_containers(rig);
@@ -628,9 +604,8 @@ TEST_WITH(a_tick_allocates_nothing, interference_setup, rig_teardown)
     assert_false(isnan(rig_value(rig, CAUSED_TOTAL, "hog")));
 }
 
-TEST_WITH(without_a_probe_it_says_so, interference_setup, rig_teardown)
+RIG_TEST(without_a_probe_it_says_so, interference_setup)
 {
-    struct rig *rig = *state;
     struct verdict why = {0};
     verdict_set(&rig->facts.probe, REASON_DISABLED, "switched off by a flag");
     assert_false(rig->ops->probe(&rig->env, &why));
@@ -693,9 +668,8 @@ static void run_ticks(struct rig *rig, unsigned n)
 }
 
 /* One that is wrong, or gone, is told once and changes nothing; every ten minutes it is read. */
-TEST_WITH(the_file_about_other_nodes, setup_others, teardown_others)
+TEST_ON(the_file_about_other_nodes, struct rig *rig, setup_others, teardown_others)
 {
-    struct rig *rig = *state;
     FILE *log = tmpfile();
     assert_non_null(log);
     rig->log.fd = fileno(log);

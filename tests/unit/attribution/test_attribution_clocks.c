@@ -68,23 +68,20 @@ TEST_WITH(the_clocks_of_any_cpu_do, setup_without_fills, rig_teardown)
 }
 
 /* A check may load a program into the kernel, which none is to read. */
-TEST_WITH(the_basic_group_is_asked_for_where_it_is_needed, interference_setup, rig_teardown)
+RIG_TEST(the_basic_group_is_asked_for_where_it_is_needed, interference_setup)
 {
-    struct rig *rig = *state;
     assert_int_equal(rig->fake.ledger.checks >> GROUP_CORE & 1, 1);
     assert_int_equal(rig->fake.ledger.checks >> GROUP_CPI & 1, 0);
 }
 
-TEST_WITH(it_is_where_no_other_is_counted, setup_without_fills, rig_teardown)
+RIG_TEST(it_is_where_no_other_is_counted, setup_without_fills)
 {
-    struct rig *rig = *state;
     assert_int_equal(rig->fake.ledger.checks >> GROUP_CPI & 1, 1);
 }
 
 /* Which of them were counted shows only as it plays. */
-TEST_WITH(of_a_recording_all_clocks_do, interference_setup, rig_teardown)
+RIG_TEST(of_a_recording_all_clocks_do, interference_setup)
 {
-    struct rig *rig = *state;
     run_by_pmus(rig);
     assert_true(rig_value(rig, CANDIDATES, "") == 3);
 }

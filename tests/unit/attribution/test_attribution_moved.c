@@ -71,9 +71,8 @@ static bool by_traffic(struct rig *rig)
 }
 
 /* A hog that stores, or is prefetched, whatever: it moves lines while it is on, and spins else. */
-TEST_WITH(a_hog_that_never_sleeps, interference_setup_with_groups, rig_teardown)
+RIG_TEST(a_hog_that_never_sleeps, interference_setup_with_groups)
 {
-    struct rig *rig = *state;
     make(rig, "hog");
     make(rig, "compute");
     int named = 0, hurting = 0;
@@ -165,9 +164,8 @@ TEST_WITH(a_start_that_is_known_late, interference_setup_with_groups, rig_teardo
 }
 
 /* Two containers of a pod, one group: what it moved is shared out by CPU time. */
-TEST_WITH(a_pod_with_one_group, interference_setup_with_groups, rig_teardown)
+RIG_TEST(a_pod_with_one_group, interference_setup_with_groups)
 {
-    struct rig *rig = *state;
     static const char *const names[] = {"worker", "sidecar"};
     verdict_set(&rig->fake.open_error, REASON_NO_GROUPS, "none");
     rig->fake.open_error_of = GROUP_BANDWIDTH;
@@ -203,9 +201,8 @@ TEST_WITH(a_pod_with_one_group, interference_setup_with_groups, rig_teardown)
 }
 
 /* What the containers do not move somebody else does, who is not monitored. */
-TEST_WITH(the_host, interference_setup_with_groups, rig_teardown)
+RIG_TEST(the_host, interference_setup_with_groups)
 {
-    struct rig *rig = *state;
     make(rig, "calm");
     double host = 0;
     for (uint64_t i = 0; i < 500; i++) {
@@ -224,9 +221,8 @@ TEST_WITH(the_host, interference_setup_with_groups, rig_teardown)
 }
 
 /* By CPU time as long as most of it is in no group; back to it when groups are gone. */
-TEST_WITH(groups_come_and_go, interference_setup_with_groups, rig_teardown)
+RIG_TEST(groups_come_and_go, interference_setup_with_groups)
 {
-    struct rig *rig = *state;
     make(rig, "a");
     make(rig, "b");
     struct fake_group *a = group_of(rig, "a", GROUP_BANDWIDTH);
@@ -261,9 +257,8 @@ TEST_WITH(groups_come_and_go, interference_setup_with_groups, rig_teardown)
 }
 
 /* Also of one whose CPU time is not read any more. */
-TEST_WITH(a_group_is_closed_when_its_container_ends, interference_setup_with_groups, rig_teardown)
+RIG_TEST(a_group_is_closed_when_its_container_ends, interference_setup_with_groups)
 {
-    struct rig *rig = *state;
     interference_container(rig, "b");
     struct container *container = interference_container(rig, "a");
     struct fake_group *clock = fake_group(&rig->fake, "a", GROUP_ACTIVITY),
@@ -280,9 +275,8 @@ TEST_WITH(a_group_is_closed_when_its_container_ends, interference_setup_with_gro
 }
 
 /* What is calm stays so when groups come: what nobody explains is not calm at once. */
-TEST_WITH(groups_come_before_an_incident, interference_setup_with_groups, rig_teardown)
+RIG_TEST(groups_come_before_an_incident, interference_setup_with_groups)
 {
-    struct rig *rig = *state;
     make(rig, "a");
     for (int i = 0; i < 7300; i++) {
         interference_run(rig, "a", 1, 0.5);

@@ -54,9 +54,8 @@ static double caused(struct rig *rig, const char *label)
     return rig_value(rig, CAUSED, label);
 }
 
-TEST_WITH(kept_for_hours, interference_setup, rig_teardown)
+RIG_TEST(kept_for_hours, interference_setup)
 {
-    struct rig *rig = *state;
     interference_container(rig, "bystander");
     seconds(rig, 400, none, 0, 0);
     interference_container(rig, "hog");
@@ -76,10 +75,9 @@ TEST_WITH(kept_for_hours, interference_setup, rig_teardown)
 }
 
 /* Two replicas of a job share what they cause; a run of it in a new pod is known at once. */
-TEST_WITH(a_workload_is_known_in_every_pod, interference_setup, rig_teardown)
+RIG_TEST(a_workload_is_known_in_every_pod, interference_setup)
 {
     static const char *const both[] = {"one", "two", NULL}, *const third[] = {"three", NULL};
-    struct rig *rig = *state;
     interference_container(rig, "bystander");
     seconds(rig, 400, none, 0, 0);
     struct container *one = run_of_job(rig, "one", "sort-28911240-bcdfg");
@@ -98,9 +96,8 @@ TEST_WITH(a_workload_is_known_in_every_pod, interference_setup, rig_teardown)
 }
 
 /* Restarted beside a hog that goes on: named in the first readings, against the calm of before. */
-TEST_WITH(across_a_restart, interference_setup, rig_teardown)
+RIG_TEST(across_a_restart, interference_setup)
 {
-    struct rig *rig = *state;
     interference_container(rig, "bystander");
     seconds(rig, 400, none, 0, 0);
     interference_container(rig, "hog");
@@ -122,9 +119,8 @@ TEST_WITH(across_a_restart, interference_setup, rig_teardown)
 }
 
 /* At night everything is quicker, and what is calm is lower. */
-TEST_WITH(kept_through_a_night, interference_setup, rig_teardown)
+RIG_TEST(kept_through_a_night, interference_setup)
 {
-    struct rig *rig = *state;
     interference_container(rig, "bystander");
     seconds(rig, 3700, none, 0, 0);
     interference_container(rig, "hog");
@@ -140,9 +136,8 @@ TEST_WITH(kept_through_a_night, interference_setup, rig_teardown)
 }
 
 /* Who starts on an idle node has the usual load for an excess, for an hour and no longer. */
-TEST_WITH(what_comes_after_a_boot_becomes_calm, interference_setup, rig_teardown)
+RIG_TEST(what_comes_after_a_boot_becomes_calm, interference_setup)
 {
-    struct rig *rig = *state;
     interference_container(rig, "bystander");
     seconds(rig, 300, none, 0, -0.26);
     seconds(rig, 600, none, 0, 0);
@@ -152,9 +147,8 @@ TEST_WITH(what_comes_after_a_boot_becomes_calm, interference_setup, rig_teardown
 }
 
 /* What the hog's descriptors are taken for is counters. It goes on, unread, and is opened again. */
-TEST_WITH(whose_descriptors_are_called_in_has_not_ended, interference_setup, rig_teardown)
+RIG_TEST(whose_descriptors_are_called_in_has_not_ended, interference_setup)
 {
-    struct rig *rig = *state;
     interference_container(rig, "bystander");
     struct container *other = interference_container(rig, "other");
     seconds(rig, 400, none, 0, 0);
@@ -198,10 +192,9 @@ static const struct container *nobody(void *context)
 }
 
 /* Two pods start in the same second, and stay: the page says that it is one of them. */
-TEST_WITH(of_who_began_together_the_page_says_so, interference_setup, rig_teardown)
+RIG_TEST(of_who_began_together_the_page_says_so, interference_setup)
 {
     static const char *const both[] = {"a", "b", NULL};
-    struct rig *rig = *state;
     struct attribution_context *self = rig->collector;
     struct live_view view;
     unsigned told = 0;
@@ -226,9 +219,8 @@ TEST_WITH(of_who_began_together_the_page_says_so, interference_setup, rig_teardo
 }
 
 /* It goes on and off with who is innocent, and its CPU time does not show it. */
-TEST_WITH(who_uses_whole_cpus_may_be_the_one, interference_setup, rig_teardown)
+RIG_TEST(who_uses_whole_cpus_may_be_the_one, interference_setup)
 {
-    struct rig *rig = *state;
     interference_container(rig, "innocent");
     interference_container(rig, "spinner");
     unsigned grouped = 0;
@@ -286,9 +278,8 @@ TEST_WITH(whose_reads_follow_is_not, interference_setup, rig_teardown)
     assert_int_equal(named_beside(*state, 1e5, 3e6), 0);
 }
 
-TEST_WITH(so_may_processes_of_the_host, interference_setup, rig_teardown)
+RIG_TEST(so_may_processes_of_the_host, interference_setup)
 {
-    struct rig *rig = *state;
     interference_container(rig, "innocent");
     unsigned grouped = 0;
     for (unsigned i = 0; i < 900; i++) {

@@ -119,9 +119,8 @@ static void expect_why(struct rig *rig, const char *words)
 /* ---- tests ---- */
 
 /* By chance the slope can be significant after a few readings. */
-TEST_WITH(nothing_while_learning, setup, teardown)
+TEST_ON(nothing_while_learning, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     waits_containers(rig);
     unsigned significant = 0;
     for (int i = 0; i < 60; i++) {
@@ -135,9 +134,8 @@ TEST_WITH(nothing_while_learning, setup, teardown)
 }
 
 /* ATTRIBUTION.md section 6: weights 6, 3, 1; 1, 2, 4 million reads; 0, 30, 50 ns. */
-TEST_WITH(the_worked_numbers, setup, teardown)
+TEST_ON(the_worked_numbers, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     static const double want[] = {0.1847619, 0.0666667, 0.0085714};
     learn(rig);
     for (int i = 0; i < 3; i++)
@@ -153,9 +151,8 @@ TEST_WITH(the_worked_numbers, setup, teardown)
     near(sum(rig), 0.52, 1e-12);
 }
 
-TEST_WITH(the_page_has_the_pairs_and_they_add_up, setup, teardown)
+TEST_ON(the_page_has_the_pairs_and_they_add_up, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     learn(rig);
     worked_second(rig);
     json_t *root, *domain = interference_page(rig, 0, &root);
@@ -177,9 +174,8 @@ TEST_WITH(the_page_has_the_pairs_and_they_add_up, setup, teardown)
 }
 
 /* Nothing is said before, and then from 0 on. */
-TEST_WITH(nothing_before_the_slope_is_known, setup, teardown)
+TEST_ON(nothing_before_the_slope_is_known, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     waits_containers(rig);
     for (int i = 0; i < 40; i++) {
         worked_second(rig);
@@ -196,9 +192,8 @@ TEST_WITH(nothing_before_the_slope_is_known, setup, teardown)
     assert_true(before == 0);
 }
 
-TEST_WITH(without_core_latency_nothing_is_said, setup, teardown)
+TEST_ON(without_core_latency_nothing_is_said, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     learn(rig);
     worked_second(rig);
     near(sum(rig), 0.26, 1e-12);
@@ -213,9 +208,8 @@ TEST_WITH(without_core_latency_nothing_is_said, setup, teardown)
     near(sum(rig), 0.26, 1e-12);
 }
 
-TEST_WITH(by_cpu_time_nothing_is_said, plain_setup, teardown)
+TEST_ON(by_cpu_time_nothing_is_said, struct rig *rig, plain_setup, teardown)
 {
-    struct rig *rig = *state;
     waits_container(rig, "one");
     interference_run(rig, "one", 1, 1);
     interference_burst(rig, 0, 100);
@@ -226,9 +220,8 @@ TEST_WITH(by_cpu_time_nothing_is_said, plain_setup, teardown)
 }
 
 /* Somebody's traffic is not counted: his part would be laid on the others. */
-TEST_WITH(while_somebody_is_not_counted_nothing_is_said, setup, teardown)
+TEST_ON(while_somebody_is_not_counted_nothing_is_said, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     learn(rig);
     rig->facts.containers_unseen = 1;
     worked_second(rig);
@@ -243,9 +236,8 @@ TEST_WITH(while_somebody_is_not_counted_nothing_is_said, setup, teardown)
     assert_true(sum(rig) == 0);
 }
 
-TEST_WITH(who_has_no_baseline_is_no_victim, setup, teardown)
+TEST_ON(who_has_no_baseline_is_no_victim, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     learn(rig);
     waits_for(rig, "two", 2e6, 30);
     waits_for(rig, "three", 4e6, NAN);
@@ -266,9 +258,8 @@ TEST_WITH(who_has_no_baseline_is_no_victim, setup, teardown)
 }
 
 /* Its own traffic is all there is, or nearly: what it waits is its own doing. */
-TEST_WITH(who_is_alone_waits_for_himself, setup, teardown)
+TEST_ON(who_is_alone_waits_for_himself, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     learn(rig);
     for (int others = 0; others < 2; others++) {
         waits_use(rig, "one", 1, 6e7);
@@ -288,9 +279,8 @@ TEST_WITH(who_is_alone_waits_for_himself, setup, teardown)
 }
 
 /* As much traffic as two others, and the latency does not follow it. */
-TEST_WITH(who_does_not_hurt_is_charged_less, setup, teardown)
+TEST_ON(who_does_not_hurt_is_charged_less, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     waits_container(rig, "harmless");
     learn(rig);
     for (int i = 0; i < 300; i++) {
@@ -305,9 +295,8 @@ TEST_WITH(who_does_not_hurt_is_charged_less, setup, teardown)
 }
 
 /* Nothing is known of it but how much it does. */
-TEST_WITH(who_has_just_come_is_charged_by_the_slope_of_all, setup, teardown)
+TEST_ON(who_has_just_come_is_charged_by_the_slope_of_all, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     learn(rig);
     waits_container(rig, "late");
     waits_use(rig, "late", 3, 0);
@@ -323,9 +312,8 @@ TEST_WITH(who_has_just_come_is_charged_by_the_slope_of_all, setup, teardown)
 }
 
 /* A little that was not read is taken at its mean; without much nothing is said. */
-TEST_WITH(traffic_that_was_not_read, setup, teardown)
+TEST_ON(traffic_that_was_not_read, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     learn(rig);
     fake_group(&rig->fake, "three", GROUP_TRAFFIC)->no_reading = true;
     worked_second(rig);
@@ -339,9 +327,8 @@ TEST_WITH(traffic_that_was_not_read, setup, teardown)
 }
 
 /* The counters of a victim were another group's: core_latency has no window of it. */
-TEST_WITH(a_victim_without_a_window_is_left_out, setup, teardown)
+TEST_ON(a_victim_without_a_window_is_left_out, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     learn(rig);
     worked_second(rig);
     waits_for(rig, "two", 2e6, 30);
@@ -350,9 +337,8 @@ TEST_WITH(a_victim_without_a_window_is_left_out, setup, teardown)
 }
 
 /* Without a reading of the probe shares are known all the same. */
-TEST_WITH(without_a_probe_reading, setup, teardown)
+TEST_ON(without_a_probe_reading, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     learn(rig);
     waits_for(rig, "two", 2e6, 30);
     waits_for(rig, "three", 4e6, 50);
@@ -362,9 +348,8 @@ TEST_WITH(without_a_probe_reading, setup, teardown)
     near(waits_counter(rig, "one"), 0.1847619, 1e-5);
 }
 
-TEST_WITH(an_ended_container, setup, teardown)
+TEST_ON(an_ended_container, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     learn(rig);
     rig_end(rig, &rig->containers[waits_slot(rig, "one")]);
     worked_second(rig); /* its last reading counts */
@@ -382,9 +367,8 @@ TEST_WITH(an_ended_container, setup, teardown)
     assert_true(isnan(waits_counter(rig, "one")));
 }
 
-TEST_WITH(new_names_keep_the_counter, setup, teardown)
+TEST_ON(new_names_keep_the_counter, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     learn(rig);
     worked_second(rig);
     rig_rename(rig, &rig->containers[waits_slot(rig, "one")], "another");
@@ -394,9 +378,8 @@ TEST_WITH(new_names_keep_the_counter, setup, teardown)
 }
 
 /* Most of its reads are the inner one's, which is a victim itself. */
-TEST_WITH(who_has_others_inside_is_no_victim, setup, teardown)
+TEST_ON(who_has_others_inside_is_no_victim, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     learn(rig);
     waits_container(rig, "two/inner");
     worked_second(rig);
@@ -404,9 +387,8 @@ TEST_WITH(who_has_others_inside_is_no_victim, setup, teardown)
 }
 
 /* Each node for itself: reads and traffic count where they are. */
-TEST_WITH(two_nodes, setup, teardown)
+TEST_ON(two_nodes, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     rig->facts.machine.numa_nodes = 2;
     for (int cpu = 0; cpu < INTERFERENCE_RIG_CPUS; cpu++)
         machine_place_cpu_on_node(&rig->facts.machine, cpu, cpu / 2);
@@ -444,9 +426,8 @@ TEST_WITH(two_nodes, setup, teardown)
 }
 
 /* After an idle night the slope must be learned again; until then the counters stand. */
-TEST_WITH(an_idle_night, setup, teardown)
+TEST_ON(an_idle_night, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     learn(rig);
     worked_second(rig);
     for (int i = 0; i < 4 * 3600; i++) {
@@ -465,9 +446,8 @@ TEST_WITH(an_idle_night, setup, teardown)
     near(sum(rig), 0.52, 1e-12);
 }
 
-TEST_WITH(a_tick_allocates_nothing, setup, teardown)
+TEST_ON(a_tick_allocates_nothing, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     if (!malloc_count_works())
         skip();
     learn(rig);

@@ -80,9 +80,8 @@ static double lines(struct world *w, double seconds)
 }
 
 /* Two seconds: 1000 misses are 500 lines a second; RFOs count as far as they can have missed. */
-TEST_WITH(stores_count_twice_if_they_miss, world_setup, world_teardown)
+TEST_ON(stores_count_twice_if_they_miss, struct world *w, world_setup, world_teardown)
 {
-    struct world *w = *state;
     count(w, 1, 1000, 400);
     assert_true(lines(w, 2) == 700);
     count(w, 1, 1000, 4000);
@@ -95,9 +94,8 @@ TEST_WITH(stores_count_twice_if_they_miss, world_setup, world_teardown)
     assert_true(lines(w, 1) == 900);
 }
 
-TEST_WITH(each_cpu_is_scaled_by_its_own_clocks, world_setup, world_teardown)
+TEST_ON(each_cpu_is_scaled_by_its_own_clocks, struct world *w, world_setup, world_teardown)
 {
-    struct world *w = *state;
     count(w, 1, 1000, 0);
     count(w, 2, 1000, 0);
     now(w, 2)->running_ns = SECOND_NS / 4;
@@ -107,9 +105,8 @@ TEST_WITH(each_cpu_is_scaled_by_its_own_clocks, world_setup, world_teardown)
 }
 
 /* A hundredth of a CPU that was not counted is no loss, nor is a tenth of all. */
-TEST_WITH(starved_traffic_is_not_known, world_setup, world_teardown)
+TEST_ON(starved_traffic_is_not_known, struct world *w, world_setup, world_teardown)
 {
-    struct world *w = *state;
     struct activity out;
     count(w, 1, 1000, 0);
     count(w, 2, 0, 0);
@@ -205,9 +202,8 @@ static void until_named(struct rig *rig)
 }
 
 /* And its CPU time says nothing, nor do the RFOs of the one that only hits. */
-TEST_WITH(a_prefetched_stream_is_named, traffic_setup, rig_teardown)
+RIG_TEST(a_prefetched_stream_is_named, traffic_setup)
 {
-    struct rig *rig = *state;
     three_containers(rig);
     int hurting = 0, named = 0;
     double last = NAN;
@@ -232,9 +228,8 @@ TEST_WITH(a_prefetched_stream_is_named, traffic_setup, rig_teardown)
 
 /* In step with one who is innocent, and always using a whole CPU: by CPU time a group of the two
  * (test_attribution_onsets). */
-TEST_WITH(who_would_frame_another_is_named, traffic_setup, rig_teardown)
+RIG_TEST(who_would_frame_another_is_named, traffic_setup)
 {
-    struct rig *rig = *state;
     const char *const names[] = {"spinner", "innocent"};
     for (int i = 0; i < 2; i++) {
         interference_container(rig, names[i]);
@@ -253,9 +248,8 @@ TEST_WITH(who_would_frame_another_is_named, traffic_setup, rig_teardown)
 }
 
 /* It never stops, and has a quarter more at times: by CPU time that might be waiting. */
-TEST_WITH(traffic_that_grows_a_little_is_no_waiting, traffic_setup, rig_teardown)
+RIG_TEST(traffic_that_grows_a_little_is_no_waiting, traffic_setup)
 {
-    struct rig *rig = *state;
     interference_container(rig, "stream");
     traffic_of(rig, "stream");
     unsigned hurting = 0, named = 0;
@@ -269,9 +263,8 @@ TEST_WITH(traffic_that_grows_a_little_is_no_waiting, traffic_setup, rig_teardown
     assert_true(named > hurting * 8 / 10);
 }
 
-TEST_WITH(by_cpu_time_it_is_not, interference_setup, rig_teardown)
+RIG_TEST(by_cpu_time_it_is_not, interference_setup)
 {
-    struct rig *rig = *state;
     three_containers(rig);
     for (int i = 0; i < 300; i++)
         second(rig);
@@ -286,9 +279,8 @@ static const struct attribution_node *node_of(const struct rig *rig)
 }
 
 /* Nothing is expected before the slope of all traffic is significant. */
-TEST_WITH(all_traffic_says_what_to_expect_of_each, traffic_setup, rig_teardown)
+RIG_TEST(all_traffic_says_what_to_expect_of_each, traffic_setup)
 {
-    struct rig *rig = *state;
     three_containers(rig);
     const struct attribution_node *node = node_of(rig);
     unsigned before = 0;
@@ -309,9 +301,8 @@ TEST_WITH(all_traffic_says_what_to_expect_of_each, traffic_setup, rig_teardown)
 }
 
 /* The total is known without him who has little of it, and not without the hog. */
-TEST_WITH(the_total_without_somebody, traffic_setup, rig_teardown)
+RIG_TEST(the_total_without_somebody, traffic_setup)
 {
-    struct rig *rig = *state;
     three_containers(rig);
     until_named(rig);
     const struct attribution_domain *pooled = &node_of(rig)->pooled->domain;
@@ -328,18 +319,16 @@ TEST_WITH(the_total_without_somebody, traffic_setup, rig_teardown)
 }
 
 /* One group a container, and none of the others; without the flag, none. */
-TEST_WITH(only_what_is_asked_for_is_opened, traffic_setup, rig_teardown)
+RIG_TEST(only_what_is_asked_for_is_opened, traffic_setup)
 {
-    struct rig *rig = *state;
     three_containers(rig);
     second(rig);
     assert_int_equal(groups_open(rig, true), 3);
     assert_int_equal(groups_open(rig, false), 0);
 }
 
-TEST_WITH(without_the_flag_nothing_is_opened, interference_setup, rig_teardown)
+RIG_TEST(without_the_flag_nothing_is_opened, interference_setup)
 {
-    struct rig *rig = *state;
     three_containers(rig);
     second(rig);
     assert_int_equal(groups_open(rig, true), 0);
@@ -347,9 +336,8 @@ TEST_WITH(without_the_flag_nothing_is_opened, interference_setup, rig_teardown)
 }
 
 /* By them the alert on starved counters leaves out nodes on which others take turns. */
-TEST_WITH(times_of_its_own_counters_are_told, traffic_setup, rig_teardown)
+RIG_TEST(times_of_its_own_counters_are_told, traffic_setup)
 {
-    struct rig *rig = *state;
     three_containers(rig);
     second(rig);
     assert_true(rig->status.pmu_enabled_seconds == 3);
@@ -360,18 +348,16 @@ TEST_WITH(times_of_its_own_counters_are_told, traffic_setup, rig_teardown)
     assert_true(rig->status.pmu_running_seconds == 6);
 }
 
-TEST_WITH(without_the_flag_it_has_none, interference_setup, rig_teardown)
+RIG_TEST(without_the_flag_it_has_none, interference_setup)
 {
-    struct rig *rig = *state;
     three_containers(rig);
     second(rig);
     assert_true(rig->status.pmu_enabled_seconds == 0);
 }
 
 /* In that tick it is absent, and nothing is learned of it or of the total. */
-TEST_WITH(starved_traffic_is_absent, traffic_setup, rig_teardown)
+RIG_TEST(starved_traffic_is_absent, traffic_setup)
 {
-    struct rig *rig = *state;
     three_containers(rig);
     until_named(rig);
     double starved = (double)rig->status.discarded[DISCARD_STARVED];
@@ -422,9 +408,8 @@ TEST_WITH(the_slope_of_all_traffic_outlives_a_restart, traffic_setup, rig_teardo
     state_free(said);
 }
 
-TEST_WITH(what_cannot_be_counted_goes_by_cpu_time, lacking_setup, rig_teardown)
+RIG_TEST(what_cannot_be_counted_goes_by_cpu_time, lacking_setup)
 {
-    struct rig *rig = *state;
     three_containers(rig);
     second(rig);
     assert_int_equal(groups_open(rig, true), 0);
@@ -432,9 +417,8 @@ TEST_WITH(what_cannot_be_counted_goes_by_cpu_time, lacking_setup, rig_teardown)
 }
 
 /* Nor does a new peak, and with it a new unit. */
-TEST_WITH(a_tick_allocates_nothing, traffic_setup, rig_teardown)
+RIG_TEST(a_tick_allocates_nothing, traffic_setup)
 {
-    struct rig *rig = *state;
     if (!malloc_count_works())
         skip();
     three_containers(rig);

@@ -80,9 +80,8 @@ TEST(test_names_say_when_and_why)
         assert_false(shelf_parse_name(none[i], &file));
 }
 
-TEST_WITH(test_the_oldest_go_and_nobody_elses, make_room, leave_room)
+TEST_ON(test_the_oldest_go_and_nobody_elses, struct room *room, make_room, leave_room)
 {
-    struct room *room = *state;
     struct shelf *shelf = calloc(1, sizeof *shelf);
     make_file(room, "blackbox-20261128T000003Z-waits.jsonl.gz", 10);
     make_file(room, "blackbox-20261128T000001Z-waits.jsonl.gz", 10);
@@ -118,9 +117,8 @@ TEST_WITH(test_the_oldest_go_and_nobody_elses, make_room, leave_room)
 }
 
 /* Who fetches a file and removes it, makes room for others. */
-TEST_WITH(test_what_others_remove_does_not_count, make_room, leave_room)
+TEST_ON(test_what_others_remove_does_not_count, struct room *room, make_room, leave_room)
 {
-    struct room *room = *state;
     struct shelf *shelf = calloc(1, sizeof *shelf);
     make_file(room, "blackbox-20261128T000001Z-waits.jsonl.gz", 10);
     make_file(room, "blackbox-20261128T000002Z-waits.jsonl.gz", 900);
@@ -138,9 +136,8 @@ TEST_WITH(test_what_others_remove_does_not_count, make_room, leave_room)
 }
 
 /* What cannot be removed counts as what it is, and nothing else goes in its place. */
-TEST_WITH(test_what_cannot_be_removed_stays, make_room, leave_room)
+TEST_ON(test_what_cannot_be_removed_stays, struct room *room, make_room, leave_room)
 {
-    struct room *room = *state;
     struct shelf *shelf = calloc(1, sizeof *shelf);
     static const char first[] = "blackbox-20261128T000001Z-waits.jsonl.gz",
                       second[] = "blackbox-20261128T000002Z-waits.jsonl.gz";
@@ -212,9 +209,8 @@ static void box_close(struct box *box)
 
 /* A file goes on for five minutes after what is in it ended, which counts for half an hour, and for
  * an hour if ever more begins: by the clock of the ticks, whose seconds pass at once here. */
-TEST_WITH(test_a_file_ends, make_room, leave_room)
+TEST_ON(test_a_file_ends, const struct room *room, make_room, leave_room)
 {
-    const struct room *room = *state;
     static const struct {
         uint64_t seconds, each, lasts; /* something waits, another one each so often; the file's */
     } cases[] = {{10, 1000000, 9 + 15 + 300}, {5000, 1000000, 1799 + 300}, {3800, 100, 3600}};
@@ -239,9 +235,8 @@ TEST_WITH(test_a_file_ends, make_room, leave_room)
 }
 
 /* What there is no room for is a failure, and nothing else. */
-TEST_WITH(test_a_file_that_ends_before_its_time, make_room, leave_room)
+TEST_ON(test_a_file_that_ends_before_its_time, struct room *room, make_room, leave_room)
 {
-    struct room *room = *state;
     struct box box;
     room->max_bytes = 2000;
     box_open(&box, room);
@@ -270,9 +265,8 @@ TEST_WITH(what_was_learned_is_asked_for_every_two_minutes, make_room, leave_room
     box_close(&box);
 }
 
-TEST_WITH(test_a_directory_has_one_writer, make_room, leave_room)
+TEST_ON(test_a_directory_has_one_writer, const struct room *room, make_room, leave_room)
 {
-    const struct room *room = *state;
     char error[256] = "";
     struct blackbox *other;
     struct box box;
@@ -286,9 +280,8 @@ TEST_WITH(test_a_directory_has_one_writer, make_room, leave_room)
 
 /* More than there is room for at once is told in the course of some ticks, none of which is dropped
  * for it, and is of the tick before the first of them. */
-TEST_WITH(test_much_that_was_learned_is_told, make_room, leave_room)
+TEST_ON(test_much_that_was_learned_is_told, const struct room *room, make_room, leave_room)
 {
-    const struct room *room = *state;
     const size_t len = BLACKBOX_CHUTE_BYTES + BLACKBOX_CHUTE_BYTES / 4 + 5;
     char path[256], error[256] = "";
     uint8_t *bytes = malloc(len);

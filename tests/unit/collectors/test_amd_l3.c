@@ -190,9 +190,8 @@ TEST_WITH(without_the_pmu, perf_fixture_setup, perf_fixture_teardown)
     expect_reason(*state, REASON_NO_DEVICE, "no counters of an L3 (amd_l3 in ");
 }
 
-TEST_WITH(listed_but_it_cannot_be_opened, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(listed_but_it_cannot_be_opened)
 {
-    struct perf_fixture *fixture = *state;
     epyc_machine_install(&epyc_turin, EPYC_METAL & ~EPYC_UMC, fixture);
     fixture->pmu.error = -ENOENT;
     expect_reason(fixture, REASON_NO_PMU, "l3_near_dram_wait: this machine has no such hardware");
@@ -203,9 +202,8 @@ TEST_WITH(listed_but_it_cannot_be_opened, perf_fixture_setup, perf_fixture_teard
     expect_reason(fixture, REASON_NO_PERMISSION, "CAP_PERFMON");
 }
 
-TEST_WITH(a_cpu_of_the_future, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(a_cpu_of_the_future)
 {
-    struct perf_fixture *fixture = *state;
     const struct epyc_machine future = {NULL, 0x1c, 0x10, 32768, true};
     epyc_machine_install(&future, EPYC_METAL & ~EPYC_UMC, fixture);
     assert_null(fixture->config.table);
@@ -242,9 +240,8 @@ TEST_WITH(listed_but_it_counts_nothing, perf_fixture_setup, perf_fixture_teardow
 }
 
 /* Too short a time says nothing yet; and who counts once is believed, also when it is idle. */
-TEST_WITH(an_idle_l3_is_no_filtered_one, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(an_idle_l3_is_no_filtered_one)
 {
-    struct perf_fixture *fixture = *state;
     epyc_machine_install(&epyc_genoa, EPYC_METAL & ~EPYC_UMC, fixture);
     struct rig *rig = rig_on(fixture, NULL);
     rig_start(rig);
@@ -268,9 +265,8 @@ TEST_WITH(an_idle_l3_is_no_filtered_one, perf_fixture_setup, perf_fixture_teardo
     rig_end_of(rig);
 }
 
-TEST_WITH(an_l3_of_unknown_size, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(an_l3_of_unknown_size)
 {
-    struct perf_fixture *fixture = *state;
     static const char *const sizes[] = {"", "32768\n", "K\n", "99999999999999K\n", "-1K\n"};
     epyc_machine_install(&epyc_genoa, EPYC_METAL & ~EPYC_UMC, fixture);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -291,9 +287,8 @@ TEST_WITH(an_l3_of_unknown_size, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* Another profiler holds the counters: nothing new, and no latency; then both go on. */
-TEST_WITH(held_counters, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(held_counters)
 {
-    struct perf_fixture *fixture = *state;
     epyc_machine_install(&epyc_genoa, EPYC_METAL & ~EPYC_UMC, fixture);
     struct rig *rig = rig_on(fixture, NULL);
     rig_start(rig);
@@ -311,9 +306,8 @@ TEST_WITH(held_counters, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* An L3 of which one event cannot be opened is left out, whole; the others are served. */
-TEST_WITH(a_part_of_an_l3_is_not_counted, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(a_part_of_an_l3_is_not_counted)
 {
-    struct perf_fixture *fixture = *state;
     epyc_machine_install(&epyc_genoa, EPYC_METAL & ~EPYC_UMC, fixture);
     struct rig *rig = rig_on(fixture, NULL);
     fixture->pmu.fail_open = 2 + 2 + 1; /* the check's two; the second source's first */
@@ -396,7 +390,7 @@ TEST_WITH(recorded_machines_replay_alike, perf_fixture_setup, perf_fixture_teard
     }
 }
 
-TEST_WITH(recordings_without_counts_say_so, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(recordings_without_counts_say_so)
 {
     static const char text[] =
         HEADER "{\"unit\":{\"key\":\"u\",\"kind\":\"l3\",\"socket\":0,\"imc\":3}}\n" TICK(1);

@@ -66,9 +66,8 @@ static void assert_value(double found, double expected)
         fail_msg("%g, not %g", found, expected);
 }
 
-TEST_WITH(a_container, setup, rig_teardown)
+RIG_TEST(a_container, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     struct fake_group *a = group_of(rig, "a", GROUP_BANDWIDTH);
     moves(a, 0, 1000, 800, 4096);
@@ -91,9 +90,8 @@ TEST_WITH(a_container, setup, rig_teardown)
 }
 
 /* A window whose bytes are not known is in no counter, and a level that is not known is none. */
-TEST_WITH(what_is_not_known, setup, rig_teardown)
+RIG_TEST(what_is_not_known, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     struct fake_group *a = group_of(rig, "a", GROUP_BANDWIDTH);
     moves(a, 0, 1000, 800, 4096);
@@ -107,9 +105,8 @@ TEST_WITH(what_is_not_known, setup, rig_teardown)
     assert_true(rig->status.discarded[DISCARD_RESET] > 0);
 }
 
-TEST_WITH(telemetry, setup, rig_teardown)
+RIG_TEST(telemetry, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     struct fake_group *a = group_of(rig, "a", GROUP_BANDWIDTH);
     a->present = 1u << MON_CORE_ENERGY | 1u << MON_STALLS | 1u << MON_CYCLES;
@@ -125,9 +122,8 @@ TEST_WITH(telemetry, setup, rig_teardown)
 
 /* The pod's figures are the pod's; when the container by which its group is open ends, another's
  * readings go on where they were. */
-TEST_WITH(a_pod, setup, rig_teardown)
+RIG_TEST(a_pod, setup)
 {
-    struct rig *rig = *state;
     refuse(rig, GROUP_BANDWIDTH, NULL);
     struct container *first = in_pod(rig, "a", "uid-1");
     in_pod(rig, "b", "uid-1");
@@ -160,9 +156,8 @@ TEST_WITH(a_pod, setup, rig_teardown)
 }
 
 /* Of a container whose pod has a group, its own comes later. */
-TEST_WITH(a_group_beside_the_pods, setup, rig_teardown)
+RIG_TEST(a_group_beside_the_pods, setup)
 {
-    struct rig *rig = *state;
     refuse(rig, GROUP_BANDWIDTH, NULL);
     in_pod(rig, "a", "uid-1");
     rig_tick(rig);
@@ -173,9 +168,8 @@ TEST_WITH(a_group_beside_the_pods, setup, rig_teardown)
     assert_true(group_of(rig, "a", GROUP_BANDWIDTH)->open);
 }
 
-TEST_WITH(pods_that_end, setup, rig_teardown)
+RIG_TEST(pods_that_end, setup)
 {
-    struct rig *rig = *state;
     refuse(rig, GROUP_BANDWIDTH, NULL);
     struct container *only = in_pod(rig, "a", "uid-1");
     struct fake_group *a = group_of(rig, "a", GROUP_POD_BANDWIDTH);
@@ -191,9 +185,8 @@ TEST_WITH(pods_that_end, setup, rig_teardown)
     assert_true(isnan(rig_value_of(rig, BYTES, POD, TOTAL)));
 }
 
-TEST_WITH(sockets, setup, rig_teardown)
+RIG_TEST(sockets, setup)
 {
-    struct rig *rig = *state;
     struct fake_group *node = group_of(rig, "host", GROUP_BANDWIDTH);
     moves(node, 0, 1000, 900, 1);
     moves(node, 1, 50, 50, 2);
@@ -208,9 +201,8 @@ TEST_WITH(sockets, setup, rig_teardown)
     assert_value(rig_value_of(rig, NODE, "socket=\"1\"", TOTAL), 50);
 }
 
-TEST_WITH(groups_come_and_go, setup, rig_teardown)
+RIG_TEST(groups_come_and_go, setup)
 {
-    struct rig *rig = *state;
     refuse(rig, GROUP_BANDWIDTH, "a");
     verdict_set(&rig->fake.check, REASON_NO_GROUPS, "make some");
     rig_container(rig, "a");
@@ -249,9 +241,8 @@ TEST_WITH(groups_come_and_go, setup, rig_teardown)
     assert_value(rig_value_of(rig, BYTES, "container=\"a\"", TOTAL), 1007);
 }
 
-TEST_WITH(not_where_nothing_is_mounted, setup, rig_teardown)
+RIG_TEST(not_where_nothing_is_mounted, setup)
 {
-    struct rig *rig = *state;
     struct verdict why;
     verdict_set(&rig->fake.check, REASON_NO_DEVICE, "no resctrl");
     assert_false(bandwidth_collector.probe(&rig->env, &why));

@@ -213,9 +213,8 @@ TEST_WITH(on_every_busy_node_the_incident_is_seen, setup, rig_teardown)
 
 /* An idle night: what is left reads little, on a core at its lowest frequency, where looking
  * through the caches alone takes three times as long. */
-TEST_WITH(an_idle_night_is_no_interference, setup, rig_teardown)
+RIG_TEST(an_idle_night_is_no_interference, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     for (int i = 0; i < 20; i++) {
         work(rig, "a", 100000, 60e-9, 3.5e9);
@@ -231,9 +230,8 @@ TEST_WITH(an_idle_night_is_no_interference, setup, rig_teardown)
     assert_true(fabs(latency - 104e-9) < 1e-11);
 }
 
-TEST_WITH(another_frequency_is_no_interference, setup, rig_teardown)
+RIG_TEST(another_frequency_is_no_interference, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     for (int i = 0; i < 80; i++) {
         double hz = i < 20 ? 3.5e9 : 1e9;
@@ -255,9 +253,8 @@ TEST_WITH(another_frequency_is_no_interference, setup, rig_teardown)
 }
 
 /* A hog that is filtered out: its victim's loaded latency is not what it sees when left alone. */
-TEST_WITH(a_neighbour_that_is_not_monitored_is_not_silent, setup, rig_teardown)
+RIG_TEST(a_neighbour_that_is_not_monitored_is_not_silent, setup)
 {
-    struct rig *rig = *state;
     rig->facts.containers_unseen = 1;
     rig_container(rig, "a");
     for (int i = 0; i < 700; i++) {
@@ -276,9 +273,8 @@ static double changes_to(struct rig *rig, const char *basis)
 }
 
 /* Its neighbour works for eleven minutes, and then rests. */
-TEST_WITH(another_basis_is_counted, setup, rig_teardown)
+RIG_TEST(another_basis_is_counted, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     rig_container(rig, "b");
     for (int i = 0; i < 690; i++) {

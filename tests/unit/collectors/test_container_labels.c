@@ -86,9 +86,8 @@ static bool shows(struct fixture *f, bool api, const char *text)
     return found;
 }
 
-TEST_WITH(test_without_series, setup, teardown)
+TEST_ON(test_without_series, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     named(f);
     assert_false(shows(f, false, "0123456789ab"));
     assert_true(shows(f, true, "0123456789ab"));
@@ -99,9 +98,8 @@ TEST_WITH(test_without_series, setup, teardown)
     assert_false(shows(f, true, "0123456789ab"));
 }
 
-TEST_WITH(test_with_series, setup, teardown)
+TEST_ON(test_with_series, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     struct series *reads;
     named(f);
     assert_int_equal(

@@ -67,9 +67,8 @@ static bool lasted(const struct bench *b, double seconds)
     return fabs(b->lane.window_seconds - seconds) < 1e-12;
 }
 
-TEST_WITH(a_window_lasts_from_reading_to_reading, setup, teardown)
+TEST_ON(a_window_lasts_from_reading_to_reading, struct bench *b, setup, teardown)
 {
-    struct bench *b = *state;
     assert_int_equal(open_lane(b), 0);
     assert_true(lane_base_is_open(&b->lane) && b->lane.base.opened);
     assert_int_equal(read_after(b, SECOND), 0);
@@ -80,9 +79,8 @@ TEST_WITH(a_window_lasts_from_reading_to_reading, setup, teardown)
     assert_true(lasted(b, 3));
 }
 
-TEST_WITH(the_window_after_a_failed_read_reaches_back, setup, teardown)
+TEST_ON(the_window_after_a_failed_read_reaches_back, struct bench *b, setup, teardown)
 {
-    struct bench *b = *state;
     assert_int_equal(open_lane(b), 0);
     struct fake_group *group = fake_group(&b->fake, "a", GROUP_CORE);
     read_after(b, SECOND);
@@ -97,9 +95,8 @@ TEST_WITH(the_window_after_a_failed_read_reaches_back, setup, teardown)
 }
 
 /* It was found long ago, and could not be opened until now. */
-TEST_WITH(the_first_window_is_no_longer_than_an_interval, setup, teardown)
+TEST_ON(the_first_window_is_no_longer_than_an_interval, struct bench *b, setup, teardown)
 {
-    struct bench *b = *state;
     verdict_set(&b->fake.open_error, REASON_FD_LIMIT, "too many open files");
     assert_int_equal(open_lane(b), -EMFILE);
     assert_false(lane_base_is_open(&b->lane) || b->lane.base.opened);
@@ -132,9 +129,8 @@ TEST_WITH(only_a_new_reason_is_worth_a_line, setup, teardown)
 enum { MOST = 8 };
 
 /* It ran on two CPUs, and on one of them nobody counted for more than a tenth of its time. */
-TEST_WITH(counts_that_are_missing_tell_no_rate, setup, teardown)
+TEST_ON(counts_that_are_missing_tell_no_rate, struct bench *b, setup, teardown)
 {
-    struct bench *b = *state;
     assert_int_equal(open_lane(b), 0);
     struct fake_group *group = fake_group(&b->fake, "a", GROUP_CORE);
     read_after(b, SECOND);

@@ -25,9 +25,8 @@ static void work(struct rig *rig, const char *key, uint64_t reads, double occupa
 }
 
 /* FORMULAS.md section 1: 124.5 cycles beyond the caches at 2.1 GHz are 80.238 ns. */
-TEST_WITH(the_worked_number, setup, rig_teardown)
+RIG_TEST(the_worked_number, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     work(rig, "a", 1000000, 124.5);
     assert_int_equal(rig_tick(rig), 0);
@@ -42,9 +41,8 @@ TEST_WITH(the_worked_number, setup, rig_teardown)
 }
 
 /* A hypervisor may let one event through and filter the other. */
-TEST_WITH(reads_that_take_no_time_are_implausible, setup, rig_teardown)
+RIG_TEST(reads_that_take_no_time_are_implausible, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     work(rig, "a", 1000000, 0);
     rig_tick(rig);
@@ -54,9 +52,8 @@ TEST_WITH(reads_that_take_no_time_are_implausible, setup, rig_teardown)
     assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1000000);
 }
 
-TEST_WITH(windows_are_differences, setup, rig_teardown)
+RIG_TEST(windows_are_differences, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     work(rig, "a", 1000, 100);
     rig_tick(rig);
@@ -67,9 +64,8 @@ TEST_WITH(windows_are_differences, setup, rig_teardown)
     assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 4000);
 }
 
-TEST_WITH(both_cpus_are_scaled_alone, setup, rig_teardown)
+RIG_TEST(both_cpus_are_scaled_alone, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     struct fake_group *g = fake_group(&rig->fake, "a", GROUP_CORE);
     fake_group_run(g, 0, 1000);
@@ -81,9 +77,8 @@ TEST_WITH(both_cpus_are_scaled_alone, setup, rig_teardown)
     assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 10 + 40);
 }
 
-TEST_WITH(an_idle_window_shows_no_latency_and_discards_nothing, setup, rig_teardown)
+RIG_TEST(an_idle_window_shows_no_latency_and_discards_nothing, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     work(rig, "a", 1000, 100);
     rig_tick(rig);
@@ -94,9 +89,8 @@ TEST_WITH(an_idle_window_shows_no_latency_and_discards_nothing, setup, rig_teard
         assert_int_equal(rig->status.discarded[i], 0);
 }
 
-TEST_WITH(a_starved_window_is_discarded, setup, rig_teardown)
+RIG_TEST(a_starved_window_is_discarded, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     fake_group(&rig->fake, "a", GROUP_CORE)->enabled_ns[0] = 1000;
     rig_tick(rig);
@@ -105,9 +99,8 @@ TEST_WITH(a_starved_window_is_discarded, setup, rig_teardown)
     assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "container=\"a\"")));
 }
 
-TEST_WITH(after_a_reset_the_new_total_is_the_baseline, setup, rig_teardown)
+RIG_TEST(after_a_reset_the_new_total_is_the_baseline, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     work(rig, "a", 1000, 100);
     rig_tick(rig);
@@ -123,9 +116,8 @@ TEST_WITH(after_a_reset_the_new_total_is_the_baseline, setup, rig_teardown)
     assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1010);
 }
 
-TEST_WITH(roles_that_cannot_be_counted_are_absent, setup, rig_teardown)
+RIG_TEST(roles_that_cannot_be_counted_are_absent, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     struct fake_group *g = fake_group(&rig->fake, "a", GROUP_CORE);
     g->present &= ~(1u << group_index(GROUP_CORE, ROLE_LLC_READS));
@@ -138,9 +130,8 @@ TEST_WITH(roles_that_cannot_be_counted_are_absent, setup, rig_teardown)
     assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1000);
 }
 
-TEST_WITH(reads_without_cycles_are_implausible, setup, rig_teardown)
+RIG_TEST(reads_without_cycles_are_implausible, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     struct fake_group *g = fake_group(&rig->fake, "a", GROUP_CORE);
     fake_group_run(g, 0, 1000);
@@ -150,18 +141,16 @@ TEST_WITH(reads_without_cycles_are_implausible, setup, rig_teardown)
     assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "container=\"a\"")));
 }
 
-TEST_WITH(a_failed_read_is_counted_and_reported, setup, rig_teardown)
+RIG_TEST(a_failed_read_is_counted_and_reported, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     fake_group(&rig->fake, "a", GROUP_CORE)->read_error = -EIO;
     assert_int_equal(rig_tick(rig), -EIO);
     assert_int_equal(rig->status.discarded[DISCARD_READ_ERROR], 1);
 }
 
-TEST_WITH(an_ended_container_is_read_once_more_then_lingers, setup, rig_teardown)
+RIG_TEST(an_ended_container_is_read_once_more_then_lingers, setup)
 {
-    struct rig *rig = *state;
     struct container *a = rig_container(rig, "a");
     work(rig, "a", 1000, 100);
     rig_tick(rig);
@@ -180,9 +169,8 @@ TEST_WITH(an_ended_container_is_read_once_more_then_lingers, setup, rig_teardown
     assert_true(rig_value(rig, N("memory_reads"), "") == 1500);
 }
 
-TEST_WITH(a_container_without_names_counts_already, setup, rig_teardown)
+RIG_TEST(a_container_without_names_counts_already, setup)
 {
-    struct rig *rig = *state;
     struct container *a = rig_unnamed(rig, "a");
     work(rig, "a", 700, 100);
     rig_tick(rig);
@@ -193,9 +181,8 @@ TEST_WITH(a_container_without_names_counts_already, setup, rig_teardown)
     assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 700);
 }
 
-TEST_WITH(new_names_keep_the_numbers, setup, rig_teardown)
+RIG_TEST(new_names_keep_the_numbers, setup)
 {
-    struct rig *rig = *state;
     struct container *a = rig_container(rig, "a");
     work(rig, "a", 700, 100);
     rig_tick(rig);
@@ -207,9 +194,8 @@ TEST_WITH(new_names_keep_the_numbers, setup, rig_teardown)
 }
 
 /* One of a container's series cannot have the new labels: then it shows none, and still counts. */
-TEST_WITH(refused_names_drop_all_of_a_container, setup, rig_teardown)
+RIG_TEST(refused_names_drop_all_of_a_container, setup)
 {
-    struct rig *rig = *state;
     struct container *a = rig_container(rig, "a");
     work(rig, "a", 700, 100);
     rig_tick(rig);
@@ -230,9 +216,8 @@ static double lacking(struct rig *rig, const char *reason)
 }
 
 /* The kernel's counts of a cgroup include its descendants'. */
-TEST_WITH(the_node_counts_what_is_inside_once, setup, rig_teardown)
+RIG_TEST(the_node_counts_what_is_inside_once, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "kind");
     rig_container(rig, "kind/inner");
     work(rig, "kind", 5000, 166);
@@ -252,9 +237,8 @@ TEST_WITH(the_node_counts_what_is_inside_once, setup, rig_teardown)
 }
 
 /* Where all memory is local, what the probe sees at best is a lower bound, until more is known. */
-TEST_WITH(the_machine_is_the_last_resort, setup, rig_teardown)
+RIG_TEST(the_machine_is_the_last_resort, setup)
 {
-    struct rig *rig = *state;
     rig->facts.machine.numa_nodes = 1;
     rig->facts.probe_best_seconds = 100e-9;
     rig->facts.containers_unseen = 1;
@@ -274,9 +258,8 @@ TEST_WITH(the_machine_is_the_last_resort, setup, rig_teardown)
     assert_true(isnan(rig_value(rig, baseline, "")));
 }
 
-TEST_WITH(why_there_is_no_baseline_is_said, setup, rig_teardown)
+RIG_TEST(why_there_is_no_baseline_is_said, setup)
 {
-    struct rig *rig = *state;
     const char *note = C("memory_read_latency_no_baseline");
     rig_container(rig, "a");
     rig_tick(rig);
@@ -308,9 +291,8 @@ TEST_WITH(why_there_is_no_baseline_is_said, setup, rig_teardown)
 
 /* Three minutes without c_cache, then the probe has calibrated: no time, no reads of before count.
  */
-TEST_WITH(wait_is_absent_until_a_latency_is_known, setup, rig_teardown)
+RIG_TEST(wait_is_absent_until_a_latency_is_known, setup)
 {
-    struct rig *rig = *state;
     const char *const absent[] = {C("memory_read_wait_seconds"), C("memory_read_latency_reads"),
                                   C("memory_read_latency_observed_seconds"),
                                   N("memory_read_wait_seconds"), N("memory_read_latency_reads")};
@@ -333,9 +315,8 @@ TEST_WITH(wait_is_absent_until_a_latency_is_known, setup, rig_teardown)
     assert_true(rig_value(rig, N("memory_read_latency_reads"), "") == 100000);
 }
 
-TEST_WITH(a_default_container_has_at_most_nineteen_series, setup, rig_teardown)
+RIG_TEST(a_default_container_has_at_most_nineteen_series, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     for (int i = 0; i < 20; i++) {
         work(rig, "a", 100000, 100);
@@ -347,9 +328,8 @@ TEST_WITH(a_default_container_has_at_most_nineteen_series, setup, rig_teardown)
                 19 - 4); /* four are the slowdown collector's */
 }
 
-TEST_WITH(the_threshold_is_the_baseline_times_a_factor, setup, rig_teardown)
+RIG_TEST(the_threshold_is_the_baseline_times_a_factor, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     for (int i = 0; i < 20; i++) {
         work(rig, "a", 100000, 166); /* 210 cycles: 100 ns */
@@ -372,13 +352,12 @@ TEST_WITH(the_threshold_is_the_baseline_times_a_factor, setup, rig_teardown)
 }
 
 /* One window alone may be its scatter; with the next it was none. */
-TEST_WITH(one_window_just_above_is_not_over, setup, rig_teardown)
+RIG_TEST(one_window_just_above_is_not_over, setup)
 {
     static const struct {
         double cycles, over;
     } windows[] = {{240, 0}, {166, 0}, {240, 0}, {240, 2}, {240, 3}, {166, 3},
                    {240, 3}, {166, 3}, {310, 4}, {240, 5}, {166, 5}, {240, 5}};
-    struct rig *rig = *state;
     rig_container(rig, "a");
     for (int i = 0; i < 300; i++) {
         work(rig, "a", 100000, 166); /* 207.5 are the threshold, 259.4 clear */
@@ -393,9 +372,8 @@ TEST_WITH(one_window_just_above_is_not_over, setup, rig_teardown)
 }
 
 /* The neighbour reads all the time: no window of 'a' is calm, so there is nothing to compare. */
-TEST_WITH(without_calm_windows_there_is_no_baseline, setup, rig_teardown)
+RIG_TEST(without_calm_windows_there_is_no_baseline, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     rig_container(rig, "hog");
     for (int i = 0; i < 50; i++) {
@@ -412,9 +390,8 @@ TEST_WITH(without_calm_windows_there_is_no_baseline, setup, rig_teardown)
 }
 
 /* As under replay of a recording from a machine without counters. */
-TEST_WITH(before_any_window_the_node_shows_nothing, setup, rig_teardown)
+RIG_TEST(before_any_window_the_node_shows_nothing, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     fake_group(&rig->fake, "a", GROUP_CORE)->no_reading = true;
     rig_tick(rig);
@@ -425,9 +402,8 @@ TEST_WITH(before_any_window_the_node_shows_nothing, setup, rig_teardown)
     assert_true(rig_value(rig, N("memory_reads"), "") == 0);
 }
 
-TEST_WITH(the_node_adds_up_and_observes_once_per_window, setup, rig_teardown)
+RIG_TEST(the_node_adds_up_and_observes_once_per_window, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     rig_container(rig, "b");
     work(rig, "a", 1000, 100);
@@ -440,9 +416,8 @@ TEST_WITH(the_node_adds_up_and_observes_once_per_window, setup, rig_teardown)
     assert_true(rig_value(rig, N("memory_read_window_latency_seconds"), "") == 2);
 }
 
-TEST_WITH(without_the_base_frequency_counters_stay_and_latency_is_absent, setup, rig_teardown)
+RIG_TEST(without_the_base_frequency_counters_stay_and_latency_is_absent, setup)
 {
-    struct rig *rig = *state;
     rig->facts.machine.base_frequency_hz = 0;
     rig_container(rig, "a");
     work(rig, "a", 1000, 100);
@@ -452,9 +427,8 @@ TEST_WITH(without_the_base_frequency_counters_stay_and_latency_is_absent, setup,
     assert_true(isnan(rig_value(rig, "interference_cpu_base_frequency_hertz", "")));
 }
 
-TEST_WITH(a_dead_counter_switches_the_collector_off, setup, rig_teardown)
+RIG_TEST(a_dead_counter_switches_the_collector_off, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     rig_tick(rig);
     rig->facts.l3_miss_reads_filtered = true;
@@ -468,9 +442,8 @@ TEST_WITH(a_dead_counter_switches_the_collector_off, setup, rig_teardown)
     assert_int_not_equal(rig_tick(rig), 0);
 }
 
-TEST_WITH(without_file_descriptors_it_says_so_and_tries_again, setup, rig_teardown)
+RIG_TEST(without_file_descriptors_it_says_so_and_tries_again, setup)
 {
-    struct rig *rig = *state;
     struct container *a = rig_container(rig, "a");
     verdict_set(&rig->fake.open_error, REASON_FD_LIMIT, "too many open files");
     rig_container(rig, "b");
@@ -488,9 +461,8 @@ TEST_WITH(without_file_descriptors_it_says_so_and_tries_again, setup, rig_teardo
 
 /* An ended container's descriptors are free only after its last counts were read, which may be long
  * before the next container comes or goes. */
-TEST_WITH(what_an_ended_container_frees_is_used_at_once, setup, rig_teardown)
+RIG_TEST(what_an_ended_container_frees_is_used_at_once, setup)
 {
-    struct rig *rig = *state;
     struct container *a = rig_container(rig, "a");
     verdict_set(&rig->fake.open_error, REASON_FD_LIMIT, "too many open files");
     rig_container(rig, "b");
@@ -504,9 +476,8 @@ TEST_WITH(what_an_ended_container_frees_is_used_at_once, setup, rig_teardown)
     assert_false(rig->status.wants_reconcile);
 }
 
-TEST_WITH(a_partly_counted_group_keeps_its_explanation, setup, rig_teardown)
+RIG_TEST(a_partly_counted_group_keeps_its_explanation, setup)
 {
-    struct rig *rig = *state;
     struct container *a = rig_container(rig, "a");
     verdict_set(&rig->fake.check, REASON_OK, "counts without llc_reads");
     rig_tick(rig);
@@ -521,9 +492,8 @@ TEST_WITH(a_partly_counted_group_keeps_its_explanation, setup, rig_teardown)
 }
 
 /* The window after a failed read is as long as what it counted. */
-TEST_WITH(a_failed_read_lengthens_the_next_window, setup, rig_teardown)
+RIG_TEST(a_failed_read_lengthens_the_next_window, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     work(rig, "a", 1000, 100);
     rig_tick(rig);
@@ -537,9 +507,8 @@ TEST_WITH(a_failed_read_lengthens_the_next_window, setup, rig_teardown)
     assert_true(rig_value(rig, C("memory_read_latency_observed_seconds"), "container=\"a\"") == 3);
 }
 
-TEST_WITH(a_steady_tick_allocates_nothing, setup, rig_teardown)
+RIG_TEST(a_steady_tick_allocates_nothing, setup)
 {
-    struct rig *rig = *state;
     if (!malloc_count_works())
         skip();
     rig_container(rig, "a");
@@ -606,9 +575,8 @@ static struct live_container shown(struct rig *rig)
     return c;
 }
 
-TEST_WITH(what_people_are_shown_of_a_container, setup_live, teardown_live)
+TEST_ON(what_people_are_shown_of_a_container, struct rig *rig, setup_live, teardown_live)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     struct fake_group *g = fake_group(&rig->fake, "a", GROUP_CORE);
     struct live_container c = shown(rig);

@@ -36,9 +36,8 @@ static double value(struct rig *rig, const char *name, int source)
     return rig_value_of(rig, reads, container, labels[source]);
 }
 
-TEST_WITH(each_source_of_each_container, setup, rig_teardown)
+RIG_TEST(each_source_of_each_container, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     rig_container(rig, "b");
     for (int i = 1; i <= 2; i++) {
@@ -54,9 +53,8 @@ TEST_WITH(each_source_of_each_container, setup, rig_teardown)
 }
 
 /* Half of the time: the rest is scaled for. */
-TEST_WITH(turns_are_scaled_for, setup, rig_teardown)
+RIG_TEST(turns_are_scaled_for, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     struct fake_group *group = fake_group(&rig->fake, "a", GROUP_SOURCES);
     fake_group_run(group, 0, 500000000);
@@ -70,9 +68,8 @@ TEST_WITH(turns_are_scaled_for, setup, rig_teardown)
 }
 
 /* Some that count nothing at all are filtered; one that reads nothing from afar has a zero. */
-TEST_WITH(what_counts_nothing_is_not_shown, setup, rig_teardown)
+RIG_TEST(what_counts_nothing_is_not_shown, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     work(rig, "a", 0);
     assert_int_equal(rig_tick(rig), 0);
@@ -88,9 +85,8 @@ TEST_WITH(what_counts_nothing_is_not_shown, setup, rig_teardown)
     assert_true(value(rig, "a", 0) == 0 && value(rig, "b", 0) == 100);
 }
 
-TEST_WITH(names_and_ends, setup, rig_teardown)
+RIG_TEST(names_and_ends, setup)
 {
-    struct rig *rig = *state;
     struct container *a = rig_unnamed(rig, "a");
     work(rig, "a", 1);
     rig_tick(rig);

@@ -155,9 +155,8 @@ static void work(struct rig *rig, const char *key, int cpu, uint64_t hz, uint64_
 }
 
 /* 400 cycles at 2.5 GHz are 160 ns; the same names as on Intel's. */
-TEST_WITH(the_names_are_those_of_intels, setup, rig_teardown)
+RIG_TEST(the_names_are_those_of_intels, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     work(rig, "a", 0, 2500000000u, 396);
     assert_int_equal(rig_tick(rig), 0);
@@ -178,9 +177,8 @@ TEST_WITH(the_names_are_those_of_intels, setup, rig_teardown)
 }
 
 /* 400 cycles at 4 GHz and 200 at 2 GHz are 100 ns each; by the mean frequency it would be 97. */
-TEST_WITH(each_cpu_by_its_own_frequency, setup, rig_teardown)
+RIG_TEST(each_cpu_by_its_own_frequency, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     work(rig, "a", 0, 4000000000u, 396);
     work(rig, "a", 1, 2000000000u, 196);
@@ -189,9 +187,8 @@ TEST_WITH(each_cpu_by_its_own_frequency, setup, rig_teardown)
     assert_true(near(rig_value(rig, C("memory_read_wait_seconds"), ""), 0.2));
 }
 
-TEST_WITH(a_negative_remainder_is_implausible, setup, rig_teardown)
+RIG_TEST(a_negative_remainder_is_implausible, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     struct fake_group *g = fake_group(&rig->fake, "a", GROUP_FILLS);
     work(rig, "a", 0, 2500000000u, 396);
@@ -209,9 +206,8 @@ TEST_WITH(a_negative_remainder_is_implausible, setup, rig_teardown)
 }
 
 /* A container that lives in its L2: no latency from that window, and nothing wrong with it. */
-TEST_WITH(hits_drown_the_memory, setup, rig_teardown)
+RIG_TEST(hits_drown_the_memory, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     struct fake_group *g = fake_group(&rig->fake, "a", GROUP_FILLS);
     work(rig, "a", 0, 2500000000u, 396);
@@ -252,9 +248,8 @@ TEST_WITH(without_times_there_are_counts, NULL, rig_teardown)
 
 /* Four counters: cycles, instructions, reads; no latency, with the reason; with six again it goes
  * on. */
-TEST_WITH(with_four_counters_there_are_counts, setup, rig_teardown)
+RIG_TEST(with_four_counters_there_are_counts, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     struct fake_group *g = fake_group(&rig->fake, "a", GROUP_FILLS);
     uint32_t all = g->present;
@@ -283,9 +278,8 @@ TEST_WITH(with_four_counters_there_are_counts, setup, rig_teardown)
 }
 
 /* The self-test failed: what needs the event goes, the other counts stay. */
-TEST_WITH(an_untrue_event_gives_no_latency, setup, rig_teardown)
+RIG_TEST(an_untrue_event_gives_no_latency, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     rig->facts.in_flight_untrue = true;
     work(rig, "a", 0, 2500000000u, 396);
@@ -390,9 +384,8 @@ static void burst(struct rig *rig, double in_flight, double latency_ns, double l
 
 /* 14 and 50 cycles at 3.5 GHz are 4 and 14.286 ns: t2 10, t3 46. Then the error is known: 396
  * cycles in flight and 4 before are 400, 114.29 ns. */
-TEST_WITH(the_probe_measures_the_caches, setup_probe, rig_teardown)
+RIG_TEST(the_probe_measures_the_caches, setup_probe)
 {
-    struct rig *rig = *state;
     for (int i = 0; i < 8; i++) {
         assert_false(rig->facts.cache_cycles_final);
         /* Neighbours only make hits longer; the second shortest counts. */
@@ -413,9 +406,8 @@ TEST_WITH(the_probe_measures_the_caches, setup_probe, rig_teardown)
 }
 
 /* One miss at a time, counted in fours, rounded down. */
-TEST_WITH(an_event_in_fours_is_found, setup_probe, rig_teardown)
+RIG_TEST(an_event_in_fours_is_found, setup_probe)
 {
-    struct rig *rig = *state;
     burst(rig, 3, 400 / 3.5, 0, 0);
     burst(rig, 3, 400 / 3.5, 0, 0);
     assert_false(rig->facts.in_flight_untrue);
@@ -429,17 +421,15 @@ TEST_WITH(an_event_in_fours_is_found, setup_probe, rig_teardown)
 }
 
 /* Far more than its misses: some other event. */
-TEST_WITH(an_event_that_counts_too_much_is_found, setup_probe, rig_teardown)
+RIG_TEST(an_event_that_counts_too_much_is_found, setup_probe)
 {
-    struct rig *rig = *state;
     for (int i = 0; i < 3; i++)
         burst(rig, 1600, 400 / 3.5, 0, 0);
     assert_true(rig->facts.in_flight_untrue);
 }
 
-TEST_WITH(fills_that_a_hypervisor_filters_are_found, setup_probe, rig_teardown)
+RIG_TEST(fills_that_a_hypervisor_filters_are_found, setup_probe)
 {
-    struct rig *rig = *state;
     for (int i = 0; i < 3; i++) {
         struct fake_group *g = fake_group(&rig->fake, "p0", GROUP_FILLS);
         fake_window(g, 0, 1000000, {ROLE_CYCLES, 3500000}, {ROLE_REF_CYCLES, 2500000});
@@ -451,9 +441,8 @@ TEST_WITH(fills_that_a_hypervisor_filters_are_found, setup_probe, rig_teardown)
 }
 
 /* A guest whose hypervisor filters the fills, as the probe finds out: the rest goes on counting. */
-TEST_WITH(filtered_fills_leave_cycles, setup, rig_teardown)
+RIG_TEST(filtered_fills_leave_cycles, setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     rig_container(rig, "idle");
     work(rig, "a", 0, 2500000000u, 396);

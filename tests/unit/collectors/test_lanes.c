@@ -97,9 +97,8 @@ static bool change(struct fixture *f, struct container_diff diff)
 
 #define ONE(member, which) ((struct container_diff){.member = {&(struct container *){which}, 1}})
 
-TEST_WITH(they_follow_their_container, setup, teardown)
+TEST_ON(they_follow_their_container, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     change(f, ONE(added, &f->a));
     change(f, ONE(named, &f->a));
     change(f, ONE(renamed, &f->a));
@@ -117,9 +116,8 @@ TEST_WITH(they_follow_their_container, setup, teardown)
     assert_int_equal(f->keeper.freed, 1);
 }
 
-TEST_WITH(another_user_of_the_slot_is_not_mistaken, setup, teardown)
+TEST_ON(another_user_of_the_slot_is_not_mistaken, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     struct container later = {.slot = 3, .path = "/later"};
     change(f, ONE(added, &f->a));
     change(f, ONE(named, &later));
@@ -151,9 +149,8 @@ TEST_WITH(what_could_not_be_opened_is_tried_when_something_was_freed, setup, tea
     assert_false(f->status.wants_reconcile);
 }
 
-TEST_WITH(one_that_ended_is_not_opened_any_more, setup, teardown)
+TEST_ON(one_that_ended_is_not_opened_any_more, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     f->keeper.cannot_open = true;
     change(f, ONE(added, &f->a));
     f->a.state = CONTAINER_ENDED;
@@ -161,9 +158,8 @@ TEST_WITH(one_that_ended_is_not_opened_any_more, setup, teardown)
     assert_int_equal(((struct note *)lanes_at(&f->lanes, 3))->tries, 1);
 }
 
-TEST_WITH(without_memory_the_container_is_left_out, setup, teardown)
+TEST_ON(without_memory_the_container_is_left_out, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     f->keeper.no_memory = true;
     change(f, ONE(added, &f->a));
     assert_null(lanes_at(&f->lanes, 3));

@@ -4,9 +4,8 @@
 
 /* ---- containers come and go ---- */
 
-TEST_WITH(an_ended_container_waits_for_its_samples, nvmm_setup, nvmm_teardown)
+TEST_ON(an_ended_container_waits_for_its_samples, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
     nvmm_count(rig, "a", ACCESS_STORE, 100);
     nvmm_sample(rig, c, MEDIUM_NVMM, 8, second);
@@ -28,9 +27,8 @@ TEST_WITH(an_ended_container_waits_for_its_samples, nvmm_setup, nvmm_teardown)
     nvmm_is(nvmm_stores(rig), NAN);
 }
 
-TEST_WITH(a_sampler_that_is_stuck_is_told, nvmm_setup, nvmm_teardown)
+TEST_ON(a_sampler_that_is_stuck_is_told, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
     nvmm_count(rig, "a", ACCESS_STORE, 100);
     nvmm_samples(rig, c, MEDIUM_NVMM, 8, 1);
@@ -66,9 +64,8 @@ TEST_WITH(a_sampler_that_is_stuck_is_told, nvmm_setup, nvmm_teardown)
 }
 
 /* Nothing else changes: a tenant's silent memory is the tenant's. */
-TEST_WITH(silent_memory_is_told, nvmm_setup, nvmm_teardown)
+TEST_ON(silent_memory_is_told, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
     nvmm_count(rig, "a", ACCESS_STORE, 100);
     nvmm_samples(rig, c, MEDIUM_NVMM, 8, 1);
@@ -95,9 +92,8 @@ TEST_WITH(silent_memory_is_told, nvmm_setup, nvmm_teardown)
 
 /* Five ticks, where these are long; and what a recording says of a time without stores is no
  * sign of anything. */
-TEST_WITH(a_sampler_is_given_time, nvmm_setup, nvmm_teardown)
+TEST_ON(a_sampler_is_given_time, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
     nvmm_count(rig, "a", ACCESS_STORE, 100);
     nvmm_samples(rig, c, MEDIUM_NVMM, 8, 1);
@@ -116,9 +112,8 @@ TEST_WITH(a_sampler_is_given_time, nvmm_setup, nvmm_teardown)
     }
 }
 
-TEST_WITH(an_error_of_the_sampler_is_told, nvmm_setup, nvmm_teardown)
+TEST_ON(an_error_of_the_sampler_is_told, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     nvmm_count(rig, "a", ACCESS_STORE, 100);
     rig->fake.sampling[ACCESS_STORE].error = -EMFILE;
@@ -131,9 +126,8 @@ TEST_WITH(an_error_of_the_sampler_is_told, nvmm_setup, nvmm_teardown)
     nvmm_is(rig_value(rig, C "nvmm_writer_threads", ""), 0);
 }
 
-TEST_WITH(a_dead_sampler_does_not_keep_descriptors, nvmm_setup, nvmm_teardown)
+TEST_ON(a_dead_sampler_does_not_keep_descriptors, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
     nvmm_count(rig, "a", ACCESS_STORE, 100);
     rig_tick(rig);
@@ -144,9 +138,8 @@ TEST_WITH(a_dead_sampler_does_not_keep_descriptors, nvmm_setup, nvmm_teardown)
 }
 
 /* The slot's next container is another one, whoever still has samples of the first. */
-TEST_WITH(a_slot_changes_hands, nvmm_setup, nvmm_teardown)
+TEST_ON(a_slot_changes_hands, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
     const uint64_t old = nvmm_tag(c);
     nvmm_count(rig, "a", ACCESS_STORE, 100);
@@ -169,9 +162,8 @@ TEST_WITH(a_slot_changes_hands, nvmm_setup, nvmm_teardown)
     nvmm_is(rig_value(rig, C "memory_samples", "medium=\"nvmm\""), 0);
 }
 
-TEST_WITH(new_names_keep_the_numbers, nvmm_setup, nvmm_teardown)
+TEST_ON(new_names_keep_the_numbers, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *c = rig_unnamed(rig, "a");
     nvmm_count(rig, "a", ACCESS_STORE, 100);
     nvmm_samples(rig, c, MEDIUM_NVMM, 8, 1);
@@ -206,9 +198,8 @@ TEST_WITH(without_file_descriptors_it_says_so_and_tries_again, nvmm_setup, nvmm_
 }
 
 /* Its stores are counted; it is tried again, and said, until its loads are as well. */
-TEST_WITH(loads_alone_that_could_not_be_opened, nvmm_setup_loads, nvmm_teardown)
+TEST_ON(loads_alone_that_could_not_be_opened, struct rig *rig, nvmm_setup_loads, nvmm_teardown)
 {
-    struct rig *rig = *state;
     verdict_set(&rig->fake.open_error, REASON_FD_LIMIT, "too many");
     rig->fake.open_error_of = GROUP_LOADS;
     rig_container(rig, "a");
@@ -228,9 +219,8 @@ TEST_WITH(loads_alone_that_could_not_be_opened, nvmm_setup_loads, nvmm_teardown)
 }
 
 /* The same reason, but one of them is everyday. */
-TEST_WITH(one_that_is_gone_and_one_that_cannot_be_counted, nvmm_setup, nvmm_teardown)
+TEST_ON(one_that_is_gone_and_one_that_cannot_be_counted, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     verdict_set(&rig->fake.open_error, REASON_NO_DEVICE, "cgroup a is gone");
     rig->fake.open_errno = -ESRCH;
     rig_container(rig, "a");
@@ -242,9 +232,8 @@ TEST_WITH(one_that_is_gone_and_one_that_cannot_be_counted, nvmm_setup, nvmm_tear
     assert_string_equal(rig->status.verdict.words, "perf cannot count per cgroup");
 }
 
-TEST_WITH(a_source_that_counts_nothing_is_told, nvmm_setup, nvmm_teardown)
+TEST_ON(a_source_that_counts_nothing_is_told, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     fake_group(&rig->fake, "a", GROUP_STORES)->no_reading = true;
     assert_false(rig->status.unavailable);
@@ -262,9 +251,8 @@ TEST_WITH(a_source_that_counts_nothing_is_told, nvmm_setup, nvmm_teardown)
 }
 
 /* As a recording without sample lines: counts alone are no estimate of 0. */
-TEST_WITH(without_samples_there_is_no_estimate, nvmm_setup, nvmm_teardown)
+TEST_ON(without_samples_there_is_no_estimate, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
     rig->fake.sampling[ACCESS_STORE].period = 0;
     nvmm_count(rig, "a", ACCESS_STORE, 100);

@@ -18,9 +18,8 @@ int pthread_mutex_trylock(pthread_mutex_t *mutex)
 
 /* ---- threads ---- */
 
-TEST_WITH(writers_of_the_last_second, nvmm_setup, nvmm_teardown)
+TEST_ON(writers_of_the_last_second, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *a = rig_container(rig, "a"), *b = rig_container(rig, "b");
     nvmm_count(rig, "a", ACCESS_STORE, 10);
     nvmm_count(rig, "b", ACCESS_STORE, 10);
@@ -40,9 +39,8 @@ TEST_WITH(writers_of_the_last_second, nvmm_setup, nvmm_teardown)
 
 /* 4096 threads are kept, those of the last tick among them; what has no room is not counted as 0.
  */
-TEST_WITH(more_writers_than_are_kept, nvmm_setup, nvmm_teardown)
+TEST_ON(more_writers_than_are_kept, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *a = rig_container(rig, "a");
     nvmm_count(rig, "a", ACCESS_STORE, 10);
     for (uint32_t i = 0; i < NVMM_MAX_THREADS; i++)
@@ -123,9 +121,8 @@ static size_t find_thread(const json_t *root, json_int_t tid, struct shown *out)
     return n;
 }
 
-TEST_WITH(processes_and_threads_are_listed, nvmm_setup, nvmm_teardown)
+TEST_ON(processes_and_threads_are_listed, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *a = rig_container(rig, "a"), *b = rig_container(rig, "b");
     rig_container(rig, "idle");
     nvmm_count(rig, "a", ACCESS_STORE, 1000);
@@ -166,9 +163,8 @@ TEST_WITH(processes_and_threads_are_listed, nvmm_setup, nvmm_teardown)
 }
 
 /* By the latest sample, in whatever order they come. */
-TEST_WITH(how_long_ago_each_thread_stored, nvmm_setup, nvmm_teardown)
+TEST_ON(how_long_ago_each_thread_stored, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *a = rig_container(rig, "a");
     static const double ago_ms[] = {600, 250, 400};
     struct shown thread = {0};
@@ -190,9 +186,8 @@ TEST_WITH(how_long_ago_each_thread_stored, nvmm_setup, nvmm_teardown)
     json_decref(root);
 }
 
-TEST_WITH(a_list_that_is_being_copied_is_not_waited_for, nvmm_setup, nvmm_teardown)
+TEST_ON(a_list_that_is_being_copied_is_not_waited_for, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
     board_is_held = true;
     for (int i = 0; i < 2; i++) {
@@ -222,9 +217,8 @@ static void begin_tenth(struct rig *rig)
 }
 
 /* Up to two seconds in all, of which a tenth at a time is new. */
-TEST_WITH(short_ticks_have_rates_of_seconds, nvmm_setup, nvmm_teardown)
+TEST_ON(short_ticks_have_rates_of_seconds, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
     static const double tenths[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,
                                     13, 14, 15, 16, 17, 18, 19, 10, 11, 12, 13};
@@ -247,9 +241,8 @@ TEST_WITH(short_ticks_have_rates_of_seconds, nvmm_setup, nvmm_teardown)
 
 /* It is seen in the tick of its store, whose window is not estimated before the next one; and then
  * in each, a tick older, until it is not in the window any more. */
-TEST_WITH(each_tick_says_anew_who_stored_when, nvmm_setup, nvmm_teardown)
+TEST_ON(each_tick_says_anew_who_stored_when, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
     json_t *root;
     struct shown thread = {0};
@@ -280,9 +273,8 @@ TEST_WITH(each_tick_says_anew_who_stored_when, nvmm_setup, nvmm_teardown)
 }
 
 /* Their samples come in turn. */
-TEST_WITH(threads_of_several_containers, nvmm_setup, nvmm_teardown)
+TEST_ON(threads_of_several_containers, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     enum { CONTAINERS = 8, THREADS = 96 };
     struct container *containers[CONTAINERS];
     struct shown thread = {0};
@@ -319,9 +311,8 @@ static void of_process(struct rig *rig, const struct container *container, uint3
     nvmm_sample(rig, container, MEDIUM_NVMM, 16, 1)->pid = pid;
 }
 
-TEST_WITH(processes_have_series_when_asked_for, nvmm_setup_processes, nvmm_teardown)
+TEST_ON(processes_have_series_when_asked_for, struct rig *rig, nvmm_setup_processes, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *a = rig_container(rig, "a"), *b = rig_unnamed(rig, "b");
     nvmm_count(rig, "a", ACCESS_STORE, 300);
     nvmm_count(rig, "b", ACCESS_STORE, 10);
@@ -352,9 +343,8 @@ TEST_WITH(processes_have_series_when_asked_for, nvmm_setup_processes, nvmm_teard
     nvmm_is(process(rig, "container=\"b\""), NAN);
 }
 
-TEST_WITH(processes_that_stopped_make_room, nvmm_setup_processes, nvmm_teardown)
+TEST_ON(processes_that_stopped_make_room, struct rig *rig, nvmm_setup_processes, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
     for (uint32_t pid = 0; pid < NVMM_MAX_PROCESSES + 1; pid++)
         of_process(rig, c, 10000 + pid);

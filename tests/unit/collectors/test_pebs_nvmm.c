@@ -6,9 +6,8 @@
 
 /* ---- the estimate ---- */
 
-TEST_WITH(the_worked_number, nvmm_setup, nvmm_teardown)
+TEST_ON(the_worked_number, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
     nvmm_count(rig, "a", ACCESS_STORE, 500000000);
     nvmm_samples(rig, c, MEDIUM_NVMM, 64, 125);
@@ -28,9 +27,8 @@ TEST_WITH(the_worked_number, nvmm_setup, nvmm_teardown)
 }
 
 /* Ten tenths of a store are a store, whatever their sum is in binary. */
-TEST_WITH(parts_of_stores, nvmm_setup, nvmm_teardown)
+TEST_ON(parts_of_stores, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
     for (int i = 0; i < 10; i++) {
         nvmm_count(rig, "a", ACCESS_STORE, 1);
@@ -42,9 +40,8 @@ TEST_WITH(parts_of_stores, nvmm_setup, nvmm_teardown)
     nvmm_is(rig_value(rig, C "nvmm_bytes", "access=\"store\""), 10);
 }
 
-TEST_WITH(all_labels_are_there_from_the_start, nvmm_setup, nvmm_teardown)
+TEST_ON(all_labels_are_there_from_the_start, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     nvmm_count(rig, "a", ACCESS_STORE, 0);
     nvmm_tick(rig);
@@ -61,9 +58,8 @@ TEST_WITH(all_labels_are_there_from_the_start, nvmm_setup, nvmm_teardown)
     nvmm_is(rig_value(rig, S "samples_lost", "load"), NAN);
 }
 
-TEST_WITH(ticks_without_samples_are_carried, nvmm_setup, nvmm_teardown)
+TEST_ON(ticks_without_samples_are_carried, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
     for (int i = 0; i < 9; i++) {
         nvmm_count(rig, "a", ACCESS_STORE, 1000);
@@ -78,9 +74,8 @@ TEST_WITH(ticks_without_samples_are_carried, nvmm_setup, nvmm_teardown)
 }
 
 /* The sampler's thread is a tick behind: its samples still meet the counts of their own time. */
-TEST_WITH(late_samples_meet_their_counts, nvmm_setup, nvmm_teardown)
+TEST_ON(late_samples_meet_their_counts, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
     nvmm_count(rig, "a", ACCESS_STORE, 100);
     nvmm_sample(rig, c, MEDIUM_NVMM, 8, 900000000);
@@ -112,9 +107,8 @@ TEST_WITH(samples_of_after_the_reading_are_of_the_next_window, nvmm_setup, nvmm_
     nvmm_is(nvmm_stores(rig), 40);
 }
 
-TEST_WITH(a_sampler_that_stands_still_loses_nothing, nvmm_setup, nvmm_teardown)
+TEST_ON(a_sampler_that_stands_still_loses_nothing, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
     for (int i = 0; i < 10; i++) {
         nvmm_count(rig, "a", ACCESS_STORE, 100);
@@ -129,9 +123,8 @@ TEST_WITH(a_sampler_that_stands_still_loses_nothing, nvmm_setup, nvmm_teardown)
     nvmm_is(nvmm_stores(rig), (11 - NVMM_HELD) * 100);
 }
 
-TEST_WITH(windows_that_were_discarded, nvmm_setup, nvmm_teardown)
+TEST_ON(windows_that_were_discarded, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
     nvmm_count(rig, "a", ACCESS_STORE, 100);
     nvmm_samples(rig, c, MEDIUM_NVMM, 8, 1);
@@ -158,9 +151,8 @@ TEST_WITH(windows_that_were_discarded, nvmm_setup, nvmm_teardown)
     nvmm_is(nvmm_stores(rig), 150); /* of the two samples of 100 events one */
 }
 
-TEST_WITH(loads_have_series_of_their_own, nvmm_setup_loads, nvmm_teardown)
+TEST_ON(loads_have_series_of_their_own, struct rig *rig, nvmm_setup_loads, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
     nvmm_count(rig, "a", ACCESS_STORE, 10);
     nvmm_count(rig, "a", ACCESS_LOAD, 400);
@@ -176,9 +168,8 @@ TEST_WITH(loads_have_series_of_their_own, nvmm_setup_loads, nvmm_teardown)
 
 /* ---- what the sampler says of itself ---- */
 
-TEST_WITH(losses_are_told, nvmm_setup, nvmm_teardown)
+TEST_ON(losses_are_told, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
     rig->fake.sampling[ACCESS_STORE].lost = 12;
     rig->fake.sampling[ACCESS_STORE].throttles = 3;
@@ -192,9 +183,8 @@ TEST_WITH(losses_are_told, nvmm_setup, nvmm_teardown)
     nvmm_is(rig_value(rig, S "samples_undecoded", "masked"), 0);
 }
 
-TEST_WITH(modules_are_counted_where_there_are_some, nvmm_setup, nvmm_teardown)
+TEST_ON(modules_are_counted_where_there_are_some, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
-    struct rig *rig = *state;
     rig->facts.machine.pmem_dimms = 6;
     nvmm_tick(rig);
     nvmm_is(rig_value(rig, "interference_pmem_dimms", ""), 6);
@@ -202,9 +192,8 @@ TEST_WITH(modules_are_counted_where_there_are_some, nvmm_setup, nvmm_teardown)
 
 /* ---- reads for ownership ---- */
 
-TEST_WITH(reads_for_ownership, nvmm_setup_rfo, nvmm_teardown)
+TEST_ON(reads_for_ownership, struct rig *rig, nvmm_setup_rfo, nvmm_teardown)
 {
-    struct rig *rig = *state;
     struct container *c = rig_container(rig, "a");
     nvmm_count(rig, "a", ACCESS_STORE, 100);
     nvmm_tick(rig);

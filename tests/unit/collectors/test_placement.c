@@ -116,9 +116,8 @@ static uint64_t discarded(const struct rig *rig)
 
 /* ---- numbers ---- */
 
-TEST_WITH(the_worked_window, one_node, rig_teardown)
+RIG_TEST(the_worked_window, one_node)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     for (int i = 1; i <= 2; i++) {
         probe(rig, 0, 0, 88.8);
@@ -139,9 +138,8 @@ TEST_WITH(the_worked_window, one_node, rig_teardown)
 }
 
 /* Each CPU by its own frequency: the second at 4.2 GHz, whose cycles take half of the time. */
-TEST_WITH(seconds_are_of_each_cpus_own_frequency, one_node, rig_teardown)
+RIG_TEST(seconds_are_of_each_cpus_own_frequency, one_node)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     probe(rig, 0, 0, 88.8);
     work(rig, "a");
@@ -156,9 +154,8 @@ TEST_WITH(seconds_are_of_each_cpus_own_frequency, one_node, rig_teardown)
     assert_near(rig_value(rig, OBSERVED, ""), 2 * worked_seconds, 1e-9);
 }
 
-TEST_WITH(turns_are_scaled_for, one_node, rig_teardown)
+RIG_TEST(turns_are_scaled_for, one_node)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     probe(rig, 0, 0, 88.8);
     work(rig, "a");
@@ -168,9 +165,8 @@ TEST_WITH(turns_are_scaled_for, one_node, rig_teardown)
     assert_near(rig_value(rig, OBSERVED, ""), 2 * worked_seconds, 1e-9);
 }
 
-TEST_WITH(who_reads_nothing_loses_nothing, two_nodes, rig_teardown)
+RIG_TEST(who_reads_nothing_loses_nothing, two_nodes)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     probe_both(rig);
     work_on(rig, "a", 0, 0, 0, 0); /* nor is it asked where its memory is */
@@ -184,9 +180,8 @@ TEST_WITH(who_reads_nothing_loses_nothing, two_nodes, rig_teardown)
 
 /* ---- where it is ---- */
 
-TEST_WITH(by_pages, two_nodes, rig_teardown)
+RIG_TEST(by_pages, two_nodes)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     place(rig, "a", 700 << 20, 300 << 20);
     for (int i = 1; i <= 3; i++) {
@@ -205,9 +200,8 @@ TEST_WITH(by_pages, two_nodes, rig_teardown)
                 rig_value(rig, OBSERVED, "") - before[1], 1e-12);
 }
 
-TEST_WITH(by_loads, two_nodes_by_loads, rig_teardown)
+RIG_TEST(by_loads, two_nodes_by_loads)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     struct fake_group *loads = fake_group(&rig->fake, "a", GROUP_STALLS);
     fake_window(loads, 0, 1000000, {ROLE_LOADS_LOCAL_DRAM, 7}, {ROLE_LOADS_REMOTE_DRAM, 3});
@@ -253,9 +247,8 @@ TEST(loads_of_a_node_without_cpus)
 
 /* CPU 0 on node 0, CPU 1 on node 1, all memory on node 0: one half of the time would gain from
  * what the other half would lose. */
-TEST_WITH(each_cpu_from_its_own_node, two_nodes, rig_teardown)
+RIG_TEST(each_cpu_from_its_own_node, two_nodes)
 {
-    struct rig *rig = *state;
     machine_place_cpu_on_node(&rig->facts.machine, 0, 0);
     machine_place_cpu_on_node(&rig->facts.machine, 1, 1);
     rig_container(rig, "a");
@@ -274,9 +267,8 @@ TEST_WITH(each_cpu_from_its_own_node, two_nodes, rig_teardown)
 }
 
 /* Without nodes of the CPUs: the mean over the initiators, 125 ns here and 155 ns there. */
-TEST_WITH(from_anywhere_it_is_the_mean, two_nodes, rig_teardown)
+RIG_TEST(from_anywhere_it_is_the_mean, two_nodes)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     place(rig, "a", 1, 0);
     probe(rig, 0, 0, 90);
@@ -292,9 +284,8 @@ TEST_WITH(from_anywhere_it_is_the_mean, two_nodes, rig_teardown)
                 -worked_serial * 5e-9, 1e-8);
 }
 
-TEST_WITH(the_last_sixty_readings, one_node, rig_teardown)
+RIG_TEST(the_last_sixty_readings, one_node)
 {
-    struct rig *rig = *state;
     for (int i = 0; i < 60; i++) {
         probe(rig, 0, 0, 100);
         rig_tick(rig);
@@ -312,9 +303,8 @@ TEST_WITH(the_last_sixty_readings, one_node, rig_teardown)
 
 /* A minute without a reading: its latency is not shown any more, but the windows that are observed
  * are predicted on, with the last. With the next reading it begins anew. */
-TEST_WITH(a_target_without_readings, two_nodes, rig_teardown)
+RIG_TEST(a_target_without_readings, two_nodes)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     place(rig, "a", 1, 0);
     for (int i = 0; i <= 61; i++) {
@@ -333,9 +323,8 @@ TEST_WITH(a_target_without_readings, two_nodes, rig_teardown)
 }
 
 /* Sixteen nodes: the probe is back at a far one after 90 intervals. */
-TEST_WITH(a_target_among_many, sixteen_nodes, rig_teardown)
+RIG_TEST(a_target_among_many, sixteen_nodes)
 {
-    struct rig *rig = *state;
     for (int i = 0; i <= 193; i++) {
         if (i == 0)
             probe(rig, 0, 15, 148.4);
@@ -346,9 +335,8 @@ TEST_WITH(a_target_among_many, sixteen_nodes, rig_teardown)
 
 /* ---- windows without a prediction ---- */
 
-TEST_WITH(where_it_is_now_is_not_known, two_nodes, rig_teardown)
+RIG_TEST(where_it_is_now_is_not_known, two_nodes)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     work(rig, "a"); /* no reading of the probe */
     fake_group(&rig->fake, "a", GROUP_PAGES)->no_reading = true;
@@ -373,9 +361,8 @@ TEST_WITH(where_it_is_now_is_not_known, two_nodes, rig_teardown)
 }
 
 /* All targets or none: else the totals would be of different windows. */
-TEST_WITH(a_target_that_only_others_know, two_nodes, rig_teardown)
+RIG_TEST(a_target_that_only_others_know, two_nodes)
 {
-    struct rig *rig = *state;
     machine_place_cpu_on_node(&rig->facts.machine, 0, 0);
     rig_container(rig, "a");
     place(rig, "a", 1, 0);
@@ -389,9 +376,8 @@ TEST_WITH(a_target_that_only_others_know, two_nodes, rig_teardown)
 
 /* No thread of the probe on node 1, as in a cpuset without its CPUs: said once it lasts, also of
  * who reads now and then, and until a minute after the last who did. */
-TEST_WITH(from_a_node_without_a_probe, two_nodes, rig_teardown)
+RIG_TEST(from_a_node_without_a_probe, two_nodes)
 {
-    struct rig *rig = *state;
     machine_place_cpu_on_node(&rig->facts.machine, 0, 0);
     machine_place_cpu_on_node(&rig->facts.machine, 1, 1);
     rig_container(rig, "a");
@@ -414,9 +400,8 @@ TEST_WITH(from_a_node_without_a_probe, two_nodes, rig_teardown)
     assert_int_equal(discarded(rig), 21);
 }
 
-TEST_WITH(a_probe_that_comes_late, one_node, rig_teardown)
+RIG_TEST(a_probe_that_comes_late, one_node)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     for (int i = 1; i <= 61; i++) {
         assert_int_equal(rig->status.verdict.reason, REASON_OK);
@@ -429,9 +414,8 @@ TEST_WITH(a_probe_that_comes_late, one_node, rig_teardown)
     assert_int_equal(rig->status.verdict.reason, REASON_OK);
 }
 
-TEST_WITH(counts_that_cannot_be, one_node, rig_teardown)
+RIG_TEST(counts_that_cannot_be, one_node)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     probe(rig, 0, 0, 88.8);
     work_on(rig, "a", 0, 2000000, 0, 0);
@@ -447,9 +431,8 @@ TEST_WITH(counts_that_cannot_be, one_node, rig_teardown)
     assert_true(rig_value(rig, OBSERVED, "") == 0);
 }
 
-TEST_WITH(more_than_all_of_its_time_cannot_be_gained, two_nodes, rig_teardown)
+RIG_TEST(more_than_all_of_its_time_cannot_be_gained, two_nodes)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     place(rig, "a", 0, 1);
     probe(rig, 0, 0, 10);
@@ -461,9 +444,8 @@ TEST_WITH(more_than_all_of_its_time_cannot_be_gained, two_nodes, rig_teardown)
     assert_near(ratio(rig, TARGET("node1")), 1, 1e-12); /* nor are other targets lost */
 }
 
-TEST_WITH(starved_and_reset_windows, one_node, rig_teardown)
+RIG_TEST(starved_and_reset_windows, one_node)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     probe(rig, 0, 0, 88.8);
     struct fake_group *group = fake_group(&rig->fake, "a", GROUP_CORE);
@@ -482,9 +464,8 @@ TEST_WITH(starved_and_reset_windows, one_node, rig_teardown)
 
 /* ---- machines ---- */
 
-TEST_WITH(until_the_caches_are_calibrated, one_node, rig_teardown)
+RIG_TEST(until_the_caches_are_calibrated, one_node)
 {
-    struct rig *rig = *state;
     double cycles = rig->facts.machine.cache_cycles;
     rig->facts.machine.cache_cycles = 0;
     rig->facts.cache_cycles_final = false;
@@ -503,9 +484,8 @@ TEST_WITH(until_the_caches_are_calibrated, one_node, rig_teardown)
 }
 
 /* As with the NMI watchdog on. */
-TEST_WITH(without_the_active_cycles, one_node, rig_teardown)
+RIG_TEST(without_the_active_cycles, one_node)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     probe(rig, 0, 0, 88.8);
     work(rig, "a");
@@ -523,9 +503,8 @@ TEST_WITH(without_the_active_cycles, one_node, rig_teardown)
     assert_int_equal(discarded(rig), 0);
 }
 
-TEST_WITH(a_dead_counter_ends_it, one_node, rig_teardown)
+RIG_TEST(a_dead_counter_ends_it, one_node)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     probe(rig, 0, 0, 88.8);
     work_a_tick(rig, "a");
@@ -537,9 +516,8 @@ TEST_WITH(a_dead_counter_ends_it, one_node, rig_teardown)
     assert_int_equal(rig->fake.n_open, 0);
 }
 
-TEST_WITH(pages_that_cannot_be_read, two_nodes, rig_teardown)
+RIG_TEST(pages_that_cannot_be_read, two_nodes)
 {
-    struct rig *rig = *state;
     verdict_set(&rig->fake.open_error, REASON_NO_DEVICE, "no memory.numa_stat");
     rig->fake.open_error_of = GROUP_PAGES;
     rig_container(rig, "a");
@@ -568,9 +546,8 @@ static void works_and_is_predicted(struct rig *rig, const char *key, bool predic
 
 /* Counters needed its descriptor: what was known holds no longer, and why is said; until somebody
  * ends. One that had none from the start has one then, too. */
-TEST_WITH(where_it_is_is_lost_and_found, two_nodes, rig_teardown)
+RIG_TEST(where_it_is_is_lost_and_found, two_nodes)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     struct container *ends = rig_container(rig, "ends");
     place(rig, "a", 700 << 20, 300 << 20);
@@ -595,9 +572,8 @@ TEST_WITH(where_it_is_is_lost_and_found, two_nodes, rig_teardown)
 }
 
 /* The descriptors of one that ends are free only once its last counts were read. */
-TEST_WITH(what_ends_makes_room_when_it_is_closed, two_nodes, rig_teardown)
+RIG_TEST(what_ends_makes_room_when_it_is_closed, two_nodes)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     struct container *ends = rig_container(rig, "ends");
     pages_fail(rig, "a", -EMFILE);
@@ -610,9 +586,8 @@ TEST_WITH(what_ends_makes_room_when_it_is_closed, two_nodes, rig_teardown)
     assert_true(fake_group(&rig->fake, "a", GROUP_PAGES)->open);
 }
 
-TEST_WITH(a_reading_that_fails_is_tried_anew, two_nodes, rig_teardown)
+RIG_TEST(a_reading_that_fails_is_tried_anew, two_nodes)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     place(rig, "a", 1, 0);
     rig_tick(rig);
@@ -651,9 +626,8 @@ TEST(machines_on_which_it_cannot_work)
 
 /* ---- containers ---- */
 
-TEST_WITH(names_and_ends, one_node, rig_teardown)
+RIG_TEST(names_and_ends, one_node)
 {
-    struct rig *rig = *state;
     struct container *a = rig_unnamed(rig, "a");
     probe(rig, 0, 0, 88.8);
     work_a_tick(rig, "a");
@@ -676,9 +650,8 @@ TEST_WITH(names_and_ends, one_node, rig_teardown)
     assert_int_equal(rig_series(rig, "container=\"c\""), 0);
 }
 
-TEST_WITH(a_name_that_is_taken, one_node, rig_teardown)
+RIG_TEST(a_name_that_is_taken, one_node)
 {
-    struct rig *rig = *state;
     struct container *a = rig_unnamed(rig, "a");
     rig_take_name(rig, PREDICTED, a, "a");
     rig_name(rig, a);
@@ -687,9 +660,8 @@ TEST_WITH(a_name_that_is_taken, one_node, rig_teardown)
     assert_int_equal(rig_tick(rig), 0);
 }
 
-TEST_WITH(targets_that_come_later, two_nodes, rig_teardown)
+RIG_TEST(targets_that_come_later, two_nodes)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     place(rig, "a", 1, 0);
     probe(rig, 0, 0, 88.8);
@@ -701,9 +673,8 @@ TEST_WITH(targets_that_come_later, two_nodes, rig_teardown)
     assert_near(rig_value(rig, PREDICTED, TARGET("node1")) / observed, 1.159102, 5e-7);
 }
 
-TEST_WITH(a_steady_tick_allocates_nothing, two_nodes, rig_teardown)
+RIG_TEST(a_steady_tick_allocates_nothing, two_nodes)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     rig_container(rig, "b");
     if (!malloc_count_works())

@@ -34,9 +34,8 @@ static void counts_of_the_thread(struct rig *rig, double occupancy)
 }
 
 /* 59 bursts are too few; then the lowest of twenty, within its bucket. Remote ones do not count. */
-TEST_WITH(local_bursts_tell_what_memory_takes_when_calm, setup, rig_teardown)
+RIG_TEST(local_bursts_tell_what_memory_takes_when_calm, setup)
 {
-    struct rig *rig = *state;
     for (int i = 0; i < 59; i++) {
         burst(rig, 0, 0, i % 10 == 0 ? 80 : 120);
         burst(rig, 1, 0, 50);
@@ -49,9 +48,8 @@ TEST_WITH(local_bursts_tell_what_memory_takes_when_calm, setup, rig_teardown)
     assert_true(fabs(rig->facts.probe_best_seconds / 80e-9 - 1) < 0.04);
 }
 
-TEST_WITH(bursts_are_shown_by_pair, setup, rig_teardown)
+RIG_TEST(bursts_are_shown_by_pair, setup)
 {
-    struct rig *rig = *state;
     burst(rig, 0, 0, 88.8);
     burst(rig, 1, 0, 148.4);
     assert_int_equal(rig_tick(rig), 0);
@@ -66,10 +64,9 @@ TEST_WITH(bursts_are_shown_by_pair, setup, rig_teardown)
 }
 
 /* Of three, one was disturbed; of four, the middle two count by halves. */
-TEST_WITH(a_tick_shows_the_median_of_its_bursts, setup, rig_teardown)
+RIG_TEST(a_tick_shows_the_median_of_its_bursts, setup)
 {
     static const double three[] = {90, 88, 130}, four[] = {100, 88, 92, 88};
-    struct rig *rig = *state;
     for (size_t i = 0; i < 3; i++) {
         burst(rig, 0, 0, three[i]);
         burst(rig, 0, 1, 150);
@@ -85,9 +82,8 @@ TEST_WITH(a_tick_shows_the_median_of_its_bursts, setup, rig_teardown)
 }
 
 /* The counters of a thread whose three bursts went to its own memory have counted all three. */
-TEST_WITH(several_local_bursts_judge_a_window, setup, rig_teardown)
+RIG_TEST(several_local_bursts_judge_a_window, setup)
 {
-    struct rig *rig = *state;
     counts_of_the_thread(rig, 124.5);
     burst(rig, 0, 0, 80.238095);
     burst(rig, 0, 0, 80.238095);
@@ -96,9 +92,8 @@ TEST_WITH(several_local_bursts_judge_a_window, setup, rig_teardown)
     assert_true(rig_value(rig, ERROR, "numa_node=\"0\"") < 1e-6);
 }
 
-TEST_WITH(without_new_bursts_the_gauge_goes, setup, rig_teardown)
+RIG_TEST(without_new_bursts_the_gauge_goes, setup)
 {
-    struct rig *rig = *state;
     burst(rig, 0, 0, 88.8);
     rig_tick(rig);
     for (int i = 0; i < 60; i++)
@@ -110,18 +105,16 @@ TEST_WITH(without_new_bursts_the_gauge_goes, setup, rig_teardown)
 }
 
 /* The machine of the first worked number: 168.5 cycles at 2.1 GHz; the constant given is right. */
-TEST_WITH(a_right_constant_shows_a_small_error, setup, rig_teardown)
+RIG_TEST(a_right_constant_shows_a_small_error, setup)
 {
-    struct rig *rig = *state;
     counts_of_the_thread(rig, 124.5);
     burst(rig, 0, 0, 80.238095);
     rig_tick(rig);
     assert_true(rig_value(rig, ERROR, "numa_node=\"0\"") < 1e-6);
 }
 
-TEST_WITH(a_wrong_constant_shows_in_the_error, setup, rig_teardown)
+RIG_TEST(a_wrong_constant_shows_in_the_error, setup)
 {
-    struct rig *rig = *state;
     rig->facts.machine.cache_cycles = 88; /* twice what is true */
     counts_of_the_thread(rig, 124.5);
     burst(rig, 0, 0, 80.238095);
@@ -132,9 +125,8 @@ TEST_WITH(a_wrong_constant_shows_in_the_error, setup, rig_teardown)
 }
 
 /* Ten idle bursts and twenty under load; only the idle ones may decide. */
-TEST_WITH(the_constant_is_calibrated_from_calm_bursts_then_frozen, setup, rig_teardown)
+RIG_TEST(the_constant_is_calibrated_from_calm_bursts_then_frozen, setup)
 {
-    struct rig *rig = *state;
     rig->facts.machine.cache_cycles = 30;
     rig->facts.cache_cycles_final = false;
     for (int i = 0; i < 30; i++) {
@@ -156,13 +148,12 @@ TEST_WITH(the_constant_is_calibrated_from_calm_bursts_then_frozen, setup, rig_te
 }
 
 /* The second lowest, once there are eight: neighbours make hits longer, never shorter. */
-TEST_WITH(hits_in_the_cache_are_learnt, setup, rig_teardown)
+RIG_TEST(hits_in_the_cache_are_learnt, setup)
 {
     static const struct {
         double ns, known_ns;
     } hits[] = {{50, 0}, {33, 0}, {90, 0},  {31, 0},      {70, 0},
                 {34, 0}, {60, 0}, {45, 33}, {32.5, 32.5}, {99, 32.5}};
-    struct rig *rig = *state;
     for (size_t i = 0; i < sizeof hits / sizeof *hits; i++) {
         burst(rig, 0, 0, 80);
         rig->fake.probes[0].llc_hit_ns = hits[i].ns;
@@ -174,9 +165,8 @@ TEST_WITH(hits_in_the_cache_are_learnt, setup, rig_teardown)
 }
 
 /* The thread's counters are then of misses and of hits. */
-TEST_WITH(a_burst_with_hits_judges_nothing, setup, rig_teardown)
+RIG_TEST(a_burst_with_hits_judges_nothing, setup)
 {
-    struct rig *rig = *state;
     counts_of_the_thread(rig, 124.5);
     burst(rig, 0, 0, 80.238095);
     rig->fake.probes[0].llc_hit_ns = 30;
@@ -185,9 +175,8 @@ TEST_WITH(a_burst_with_hits_judges_nothing, setup, rig_teardown)
     assert_true(fabs(rig_value(rig, LATENCY, "") - 80.238095e-9) < 1e-15);
 }
 
-TEST_WITH(a_window_with_two_targets_judges_nothing, setup, rig_teardown)
+RIG_TEST(a_window_with_two_targets_judges_nothing, setup)
 {
-    struct rig *rig = *state;
     counts_of_the_thread(rig, 124.5);
     burst(rig, 0, 0, 200);
     burst(rig, 0, 1, 300);
@@ -195,9 +184,8 @@ TEST_WITH(a_window_with_two_targets_judges_nothing, setup, rig_teardown)
     assert_true(isnan(rig_value(rig, ERROR, "")));
 }
 
-TEST_WITH(a_counter_that_misses_the_chase_is_called_filtered, setup, rig_teardown)
+RIG_TEST(a_counter_that_misses_the_chase_is_called_filtered, setup)
 {
-    struct rig *rig = *state;
     rig->facts.chase_must_miss = true;
     for (int i = 0; i < 3; i++) {
         assert_false(rig->facts.l3_miss_reads_filtered);
@@ -210,9 +198,8 @@ TEST_WITH(a_counter_that_misses_the_chase_is_called_filtered, setup, rig_teardow
 }
 
 /* Reads may pass the hypervisor and their occupancy not. */
-TEST_WITH(an_occupancy_below_a_cycle_is_called_filtered, setup, rig_teardown)
+RIG_TEST(an_occupancy_below_a_cycle_is_called_filtered, setup)
 {
-    struct rig *rig = *state;
     rig->facts.chase_must_miss = true;
     for (int i = 0; i < 3; i++) {
         assert_false(rig->facts.l3_miss_reads_filtered);
@@ -224,9 +211,8 @@ TEST_WITH(an_occupancy_below_a_cycle_is_called_filtered, setup, rig_teardown)
 }
 
 /* Replayed, so not judged: but c_cache would be all of the latency. */
-TEST_WITH(counters_that_explain_little_do_not_calibrate, setup, rig_teardown)
+RIG_TEST(counters_that_explain_little_do_not_calibrate, setup)
 {
-    struct rig *rig = *state;
     rig->facts.machine.cache_cycles = 0;
     rig->facts.cache_cycles_final = false;
     for (int i = 0; i < 40; i++) {
@@ -243,9 +229,8 @@ TEST_WITH(counters_that_explain_little_do_not_calibrate, setup, rig_teardown)
     assert_false(rig->facts.calibration_refused);
 }
 
-TEST_WITH(a_role_that_the_user_defined_is_not_judged, setup, rig_teardown)
+RIG_TEST(a_role_that_the_user_defined_is_not_judged, setup)
 {
-    struct rig *rig = *state;
     for (int i = 0; i < 5; i++) {
         fake_group_run(fake_group(&rig->fake, "p0", GROUP_CORE), 0, 500000);
         burst(rig, 0, 0, 80);
@@ -254,9 +239,8 @@ TEST_WITH(a_role_that_the_user_defined_is_not_judged, setup, rig_teardown)
     assert_false(rig->facts.l3_miss_reads_filtered);
 }
 
-TEST_WITH(runs_thrown_away_are_counted_by_cause, setup, rig_teardown)
+RIG_TEST(runs_thrown_away_are_counted_by_cause, setup)
 {
-    struct rig *rig = *state;
     rig->fake.probe_discards[PROBE_PREEMPTED] = 3;
     rig->fake.probe_discards[PROBE_MIGRATED] = 5;
     rig->fake.probe_discards[PROBE_STOLEN] = 7;
@@ -266,9 +250,8 @@ TEST_WITH(runs_thrown_away_are_counted_by_cause, setup, rig_teardown)
     assert_int_equal(rig->status.discarded[DISCARD_STOLEN], 7);
 }
 
-TEST_WITH(a_machine_without_a_probe_says_why, setup, rig_teardown)
+RIG_TEST(a_machine_without_a_probe_says_why, setup)
 {
-    struct rig *rig = *state;
     struct verdict why;
     verdict_set(&rig->facts.probe, REASON_NO_DEVICE, "no memory to chase");
     assert_false(probe_collector.probe(&rig->env, &why));
@@ -276,9 +259,8 @@ TEST_WITH(a_machine_without_a_probe_says_why, setup, rig_teardown)
     assert_string_equal(why.words, "no memory to chase");
 }
 
-TEST_WITH(a_steady_tick_allocates_nothing, setup, rig_teardown)
+RIG_TEST(a_steady_tick_allocates_nothing, setup)
 {
-    struct rig *rig = *state;
     if (!malloc_count_works())
         skip();
     uint64_t before = 0;

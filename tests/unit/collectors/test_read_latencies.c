@@ -38,9 +38,8 @@ static const struct read_latency *told(struct rig *rig, const struct container *
     return read_latencies_find(&rig->facts.reads, container->slot, rig->tick.number);
 }
 
-TEST_WITH(it_tells_what_it_publishes, setup, rig_teardown)
+RIG_TEST(it_tells_what_it_publishes, setup)
 {
-    struct rig *rig = *state;
     const struct container *a = rig_container(rig, "a");
     unsigned without = 0;
     for (int i = 0; i < 20; i++) {
@@ -66,9 +65,8 @@ TEST_WITH(it_tells_what_it_publishes, setup, rig_teardown)
 }
 
 /* It is a lower bound: every busy container is above it. */
-TEST_WITH(what_the_machine_does_at_best_is_no_baseline, setup, rig_teardown)
+RIG_TEST(what_the_machine_does_at_best_is_no_baseline, setup)
 {
-    struct rig *rig = *state;
     rig->facts.probe_best_seconds = 90e-9;
     rig->facts.containers_unseen = 1;
     const struct container *a = rig_container(rig, "a");
@@ -80,9 +78,8 @@ TEST_WITH(what_the_machine_does_at_best_is_no_baseline, setup, rig_teardown)
     assert_true(isnan(told(rig, a)->baseline_seconds));
 }
 
-TEST_WITH(without_a_busy_window_there_is_nothing_to_tell, setup, rig_teardown)
+RIG_TEST(without_a_busy_window_there_is_nothing_to_tell, setup)
 {
-    struct rig *rig = *state;
     const struct container *a = rig_container(rig, "a");
     assert_null(told(rig, a)); /* before the first tick */
     work(rig, "a", 0, 999, 166);
@@ -102,9 +99,8 @@ TEST_WITH(without_a_busy_window_there_is_nothing_to_tell, setup, rig_teardown)
 }
 
 /* Of several nodes, where each read was; of a CPU whose node is not known, nothing. */
-TEST_WITH(reads_are_told_by_node, setup, rig_teardown)
+RIG_TEST(reads_are_told_by_node, setup)
 {
-    struct rig *rig = *state;
     struct machine *machine = &rig->facts.machine;
     machine->numa_nodes = 2;
     machine_place_cpu_on_node(machine, 0, 1);
@@ -132,9 +128,8 @@ TEST_WITH(reads_are_told_by_node, setup, rig_teardown)
 }
 
 /* Whoever gets its slot is another one. */
-TEST_WITH(a_forgotten_container_is_not_told_of, setup, rig_teardown)
+RIG_TEST(a_forgotten_container_is_not_told_of, setup)
 {
-    struct rig *rig = *state;
     struct container *a = rig_container(rig, "a");
     work(rig, "a", 0, 100000, 166);
     rig_tick(rig);
@@ -144,9 +139,8 @@ TEST_WITH(a_forgotten_container_is_not_told_of, setup, rig_teardown)
     assert_null(told(rig, a));
 }
 
-TEST_WITH(a_dead_counter_tells_nothing, setup, rig_teardown)
+RIG_TEST(a_dead_counter_tells_nothing, setup)
 {
-    struct rig *rig = *state;
     const struct container *a = rig_container(rig, "a");
     work(rig, "a", 0, 100000, 166);
     rig->facts.l3_miss_reads_filtered = true;
@@ -155,9 +149,8 @@ TEST_WITH(a_dead_counter_tells_nothing, setup, rig_teardown)
     assert_true(rig->facts.reads.tick == 0);
 }
 
-TEST_WITH(nobody_wants_it, unwanted_setup, rig_teardown)
+RIG_TEST(nobody_wants_it, unwanted_setup)
 {
-    struct rig *rig = *state;
     const struct container *a = rig_container(rig, "a");
     work(rig, "a", 0, 100000, 166);
     rig_tick(rig);

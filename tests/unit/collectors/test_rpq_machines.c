@@ -140,7 +140,7 @@ TEST_WITH(machine_gnr, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* Also of groups that no collector opens yet. */
-TEST_WITH(every_group_fits_a_box, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(every_group_fits_a_box)
 {
     size_t n, checked = 0;
     const struct event_table *const *tables = event_tables(&n);
@@ -218,9 +218,8 @@ TEST_WITH(traffic_beside_the_queues, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* The kernel that the others run on must itself refuse what a box cannot do. */
-TEST_WITH(a_fifth_counter_is_refused, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(a_fifth_counter_is_refused)
 {
-    struct perf_fixture *fixture = *state;
     const struct perf_kernel *kernel = &fixture->pmu.kernel;
     struct perf_event_attr attr = {.size = sizeof attr, .type = FAKE_PMU_UNCORE_TYPE};
     int fds[4];
@@ -236,9 +235,8 @@ TEST_WITH(a_fifth_counter_is_refused, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* Another profiler holds the boxes for a second: no latency, counters hold, then both go on. */
-TEST_WITH(held_boxes, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(held_boxes)
 {
-    struct perf_fixture *fixture = *state;
     imc_machine_install(&imc_icx, fixture);
     struct imc_rig *imc = imc_rig_live(fixture, NULL);
     struct rig *rig = &imc->rig;
@@ -266,9 +264,8 @@ TEST_WITH(held_boxes, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* Two dies per socket: both have box 0, which is one controller to whoever looks. */
-TEST_WITH(dies_are_summed, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(dies_are_summed)
 {
-    struct perf_fixture *fixture = *state;
     imc_machine_install(&imc_icx, fixture);
     fixture_write(&fixture->tree, "sys/bus/event_source/devices/uncore_imc_0/cpumask", "0-3\n");
     struct imc_rig *imc = imc_rig_live(fixture, NULL);
@@ -286,9 +283,8 @@ TEST_WITH(dies_are_summed, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* A controller of which one channel cannot be opened is left out, whole; the others are served. */
-TEST_WITH(a_part_of_a_controller_is_not_counted, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(a_part_of_a_controller_is_not_counted)
 {
-    struct perf_fixture *fixture = *state;
     size_t everywhere;
     imc_machine_install(&imc_gnr, fixture);
     struct imc_rig *imc = imc_rig_live(fixture, NULL);
@@ -319,9 +315,8 @@ static void expect_reason(struct perf_fixture *fixture, const struct collector_o
     imc_rig_free(imc);
 }
 
-TEST_WITH(a_virtual_machine_has_none, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(a_virtual_machine_has_none)
 {
-    struct perf_fixture *fixture = *state;
     expect_reason(fixture, &imc_rpq_collector, REASON_NO_DEVICE, "virtual machines hide them");
     expect_reason(fixture, &pmm_rpq_collector, REASON_NO_DEVICE, "virtual machines hide them");
     /* Neither has one whose only PMUs of that name count by themselves. */
@@ -330,10 +325,9 @@ TEST_WITH(a_virtual_machine_has_none, perf_fixture_setup, perf_fixture_teardown)
     expect_reason(fixture, &imc_rpq_collector, REASON_NO_DEVICE, "virtual machines hide them");
 }
 
-TEST_WITH(cpus_without_persistent_memory_say_so, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(cpus_without_persistent_memory_say_so)
 {
     const struct imc_machine *const machines[] = {&imc_skx, &imc_gnr};
-    struct perf_fixture *fixture = *state;
     for (int i = 0; i < 2; i++) {
         imc_machine_install(machines[i], fixture);
         expect_reason(
@@ -351,9 +345,8 @@ TEST_WITH(cpus_without_persistent_memory_say_so, perf_fixture_setup, perf_fixtur
 }
 
 /* Boxes that could count persistent memory count DRAM all the time where there is none. */
-TEST_WITH(no_modules_no_turns, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(no_modules_no_turns)
 {
-    struct perf_fixture *fixture = *state;
     imc_machine_install(&imc_icx, fixture);
     fixture->config.no_pmem = true;
     struct imc_rig *imc = imc_rig_live(fixture, NULL);
@@ -366,9 +359,8 @@ TEST_WITH(no_modules_no_turns, perf_fixture_setup, perf_fixture_teardown)
     imc_rig_free(imc);
 }
 
-TEST_WITH(other_refusals_have_their_reasons, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(other_refusals_have_their_reasons)
 {
-    struct perf_fixture *fixture = *state;
     struct imc_machine unknown = imc_spr;
     unknown.model = 200;
     imc_machine_install(&unknown, fixture);

@@ -67,9 +67,8 @@ static void run(struct bench *b, uint64_t cycles)
     }
 }
 
-TEST_WITH(test_two_collectors_get_one_sum, set_up, tear_down)
+TEST_ON(test_two_collectors_get_one_sum, struct bench *b, set_up, tear_down)
 {
-    struct bench *b = *state;
     for (uint64_t n = 1; n <= 3; n++) {
         run(b, 100 * n);
         begin(b);
@@ -81,9 +80,8 @@ TEST_WITH(test_two_collectors_get_one_sum, set_up, tear_down)
 }
 
 /* The window after one that could not be read is another one. */
-TEST_WITH(test_no_sum_outlives_its_window, set_up, tear_down)
+TEST_ON(test_no_sum_outlives_its_window, struct bench *b, set_up, tear_down)
 {
-    struct bench *b = *state;
     struct window_sum sum;
     enum window_status status;
     run(b, 100);
@@ -101,9 +99,8 @@ TEST_WITH(test_no_sum_outlives_its_window, set_up, tear_down)
 }
 
 /* Nor does it come back with the slot of a group that was closed. */
-TEST_WITH(test_no_sum_outlives_its_group, set_up, tear_down)
+TEST_ON(test_no_sum_outlives_its_group, struct bench *b, set_up, tear_down)
 {
-    struct bench *b = *state;
     run(b, 100);
     begin(b);
     assert_int_equal(cycles_of(b, &b->first), 200);
@@ -114,9 +111,8 @@ TEST_WITH(test_no_sum_outlives_its_group, set_up, tear_down)
     assert_int_equal(cycles_of(b, &b->first), 14);
 }
 
-TEST_WITH(test_discards_are_in_both_books, set_up, tear_down)
+TEST_ON(test_discards_are_in_both_books, struct bench *b, set_up, tear_down)
 {
-    struct bench *b = *state;
     struct collector_status *books[] = {&b->first, &b->second};
     b->group->enabled_ns[0] = 1000000000; /* and never running */
     begin(b);

@@ -59,9 +59,8 @@ static void random_step(struct observed_table *f, struct opener *opener, uint64_
     }
 }
 
-TEST_WITH(a_life, observed_table_setup, observed_table_teardown)
+TABLE_TEST(a_life)
 {
-    struct observed_table *f = *state;
     int pipe_fds[2];
     assert_int_equal(pipe2(pipe_fds, O_CLOEXEC), 0);
     struct container_spec spec = {.cgroup_fd = pipe_fds[0],
@@ -125,9 +124,8 @@ TEST_WITH(a_life, observed_table_setup, observed_table_teardown)
     close(pipe_fds[1]);
 }
 
-TEST_WITH(slots_and_generations, observed_table_setup, observed_table_teardown)
+TABLE_TEST(slots_and_generations)
 {
-    struct observed_table *f = *state;
     uint64_t a = observed_add_named(f, "/a", "p", "a", S);
     observed_look(f);
     container_table_discard(f->table, a);
@@ -146,9 +144,8 @@ TEST_WITH(slots_and_generations, observed_table_setup, observed_table_teardown)
     assert_int_equal(container_table_slots(f->table), 3);
 }
 
-TEST_WITH(known_twice, observed_table_setup, observed_table_teardown)
+TABLE_TEST(known_twice)
 {
-    struct observed_table *f = *state;
     uint64_t a = observed_add_named(f, "/a", "p", "a", S), again = 77;
     int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     struct container_spec spec = {.cgroup_fd = fd, .path = "/a", .resolved = true};
@@ -173,9 +170,8 @@ TEST_WITH(known_twice, observed_table_setup, observed_table_teardown)
     observed_look(f);
 }
 
-TEST_WITH(short_ids, observed_table_setup, observed_table_teardown)
+TABLE_TEST(short_ids)
 {
-    struct observed_table *f = *state;
     uint64_t h;
     struct container_spec spec = {.cgroup_fd = -1, .path = "/plain", .cgroup_id = 0x1a2b3};
     assert_int_equal(container_table_add(f->table, &spec, S, &h), 0);
@@ -196,9 +192,8 @@ TEST_WITH(short_ids, observed_table_setup, observed_table_teardown)
     assert_int_equal(f->named, 2);
 }
 
-TEST_WITH(came_and_went_unseen, observed_table_setup, observed_table_teardown)
+TABLE_TEST(came_and_went_unseen)
 {
-    struct observed_table *f = *state;
     uint64_t a = observed_add_named(f, "/a", "p", "a", S);
     container_table_discard(f->table, a);
     observed_look(f);

@@ -126,9 +126,8 @@ TEST(every_shape)
     }
 }
 
-TEST_WITH(payloads_and_nests, empty, end)
+TEST_ON(payloads_and_nests, struct world *w, empty, end)
 {
-    struct world *w = *state;
     w->config.nested = true;
     world_start(w);
     world_mkdir(w, "/docker/" ID_A "/init/deep");
@@ -161,9 +160,8 @@ TEST_WITH(payloads_and_nests, empty, end)
 
 /* ---- names ---- */
 
-TEST_WITH(names_come_late, started, end)
+TEST_ON(names_come_late, struct world *w, started, end)
 {
-    struct world *w = *state;
     world_mkdir(w, POD "/" ID_A);
     world_settle(w);
     const struct container *c = world_find(w, POD "/" ID_A);
@@ -184,9 +182,8 @@ TEST_WITH(names_come_late, started, end)
     assert_int_equal(w->forgotten, 0);
 }
 
-TEST_WITH(names_never_come, started, end)
+TEST_ON(names_never_come, struct world *w, started, end)
 {
-    struct world *w = *state;
     world_mkdir(w, POD_SLICE "/cri-containerd-" ID_A ".scope");
     world_settle(w);
     world_pass(w, 1999 * WORLD_MS);
@@ -209,9 +206,8 @@ TEST_WITH(names_never_come, started, end)
     assert_string_equal(c->pod, "cart-0");
 }
 
-TEST_WITH(no_names_wanted, empty, end)
+TEST_ON(no_names_wanted, struct world *w, empty, end)
 {
-    struct world *w = *state;
     w->config.names = NAMES_NONE;
     world_host_file(w, CONTAINERD ID_A "/config.json", "containerd-container.json");
     world_start(w);
@@ -224,9 +220,8 @@ TEST_WITH(no_names_wanted, empty, end)
 }
 
 /* What became known in the last moment of a container that lived for a moment. */
-TEST_WITH(names_at_the_end, started, end)
+TEST_ON(names_at_the_end, struct world *w, started, end)
 {
-    struct world *w = *state;
     world_mkdir(w, POD "/" ID_A);
     world_settle(w);
     world_host_file(w, CONTAINERD ID_A "/config.json", "containerd-container.json");
@@ -275,9 +270,8 @@ TEST(sandboxes_by_their_state)
 }
 
 /* With the logs alone, a pod's container that never gets a link is its sandbox. */
-TEST_WITH(sandboxes_by_their_logs, empty, end)
+TEST_ON(sandboxes_by_their_logs, struct world *w, empty, end)
 {
-    struct world *w = *state;
     w->config.names = NAMES_LOGS;
     world_start(w);
     fixture_mkdir(&w->fixture, "host/var/log/pods/shop_cart-0_" UID);
@@ -308,9 +302,8 @@ TEST_WITH(sandboxes_by_their_logs, empty, end)
 }
 
 /* A tick carries the time it was due, which may be before the last event. */
-TEST_WITH(time_a_little_back, empty, end)
+TEST_ON(time_a_little_back, struct world *w, empty, end)
 {
-    struct world *w = *state;
     w->config.names = NAMES_LOGS;
     world_start(w);
     fixture_mkdir(&w->fixture, "host/var/log/pods/shop_cart-0_" UID);
@@ -326,9 +319,8 @@ TEST_WITH(time_a_little_back, empty, end)
 
 /* ---- filters and limits ---- */
 
-TEST_WITH(excluded_and_over_the_limit, empty, end)
+TEST_ON(excluded_and_over_the_limit, struct world *w, empty, end)
 {
-    struct world *w = *state;
     w->limits.max = 2;
     w->limits.exclude = "shop/.*";
     world_host_file(w, CONTAINERD ID_A "/config.json", "containerd-container.json");
@@ -375,9 +367,8 @@ TEST_WITH(excluded_and_over_the_limit, empty, end)
 
 /* ---- events and their gaps ---- */
 
-TEST_WITH(made_anew_under_the_same_name, started, end)
+TEST_ON(made_anew_under_the_same_name, struct world *w, started, end)
 {
-    struct world *w = *state;
     world_mkdir(w, "/docker/" ID_A "/old");
     world_settle(w);
     uint64_t id = world_find(w, "/docker/" ID_A)->cgroup_id;
@@ -423,9 +414,8 @@ TEST(renamed)
     world_release(&w);
 }
 
-TEST_WITH(gone_before_it_was_seen, started, end)
+TEST_ON(gone_before_it_was_seen, struct world *w, started, end)
 {
-    struct world *w = *state;
     for (int i = 0; i < 10; i++) {
         world_mkdir(w, "/docker/" ID_A);
         world_rmdir(w, "/docker/" ID_A);
@@ -443,9 +433,8 @@ TEST_WITH(gone_before_it_was_seen, started, end)
 }
 
 /* One call does a bounded amount of work, however much there is. */
-TEST_WITH(bounded_work, started, end)
+TEST_ON(bounded_work, struct world *w, started, end)
 {
-    struct world *w = *state;
     char id[65], path[128];
     for (unsigned i = 0; i < 2000; i++) {
         snprintf(path, sizeof path, "/docker/%s", world_hex(i, id));
@@ -465,9 +454,8 @@ TEST_WITH(bounded_work, started, end)
 }
 
 /* More events than the kernel keeps. */
-TEST_WITH(overflow, started, end)
+TEST_ON(overflow, struct world *w, started, end)
 {
-    struct world *w = *state;
     char id[65], path[128];
     world_mkdir(w, "/docker/" ID_A);
     world_settle(w);
@@ -562,9 +550,8 @@ TEST(no_more_watches)
 
 /* ---- all cgroups ---- */
 
-TEST_WITH(all_cgroups, empty, end)
+TEST_ON(all_cgroups, struct world *w, empty, end)
 {
-    struct world *w = *state;
     w->config.all_cgroups = true;
     world_write(w, "/system.slice", "cgroup.procs", "");
     world_write(w, "/system.slice/ssh.service", "cgroup.procs", "12\n");
@@ -646,9 +633,8 @@ TEST_WITH(all_cgroups, empty, end)
 }
 
 /* Nobody saw its process, which came and went: what it used tells, once, if it is its own. */
-TEST_WITH(all_cgroups_by_what_they_used, empty, end)
+TEST_ON(all_cgroups_by_what_they_used, struct world *w, empty, end)
 {
-    struct world *w = *state;
     static const struct {
         const char *cgroup, *stat;
         bool shown;
@@ -678,9 +664,8 @@ TEST_WITH(all_cgroups_by_what_they_used, empty, end)
 }
 
 /* What no event tells, the slow rescan finds. */
-TEST_WITH(all_cgroups_by_the_rescan, empty, end)
+TEST_ON(all_cgroups_by_the_rescan, struct world *w, empty, end)
 {
-    struct world *w = *state;
     w->config.all_cgroups = true;
     world_write(w, "/idle", "cgroup.procs", "");
     world_start(w);
@@ -730,9 +715,8 @@ static void churn(struct world *w, unsigned from, unsigned to)
     world_pass(w, 200 * WORLD_S);
 }
 
-TEST_WITH(nothing_leaks, empty, end)
+TEST_ON(nothing_leaks, struct world *w, empty, end)
 {
-    struct world *w = *state;
     w->limits.linger_ns = 5 * WORLD_S;
     world_start(w);
     churn(w, 0, 500);
@@ -750,9 +734,8 @@ TEST_WITH(nothing_leaks, empty, end)
     assert_true(w->added > 1500);
 }
 
-TEST_WITH(very_deep, empty, end)
+TEST_ON(very_deep, struct world *w, empty, end)
 {
-    struct world *w = *state;
     char path[512] = "/docker/" ID_A;
     world_mkdir(w, path);
     while (strlen(path) < 400)

@@ -338,9 +338,8 @@ TEST_WITH(v1_all_cgroups, setup, teardown)
     on_v1(state, all_cgroups_by_events);
 }
 
-TEST_WITH(born_in_its_cgroup, setup, teardown)
+TEST_ON(born_in_its_cgroup, struct real *real, setup, teardown)
 {
-    struct real *real = *state;
     if (!*real->v2)
         skip();
     struct world w;
@@ -362,9 +361,8 @@ TEST_WITH(born_in_its_cgroup, setup, teardown)
 }
 
 /* libcgroup finds the hierarchy and walks it; what it says is what the plain walk says. */
-TEST_WITH(through_libcgroup, setup, teardown)
+TEST_ON(through_libcgroup, struct real *real, setup, teardown)
 {
-    struct real *real = *state;
     char perf[64];
     if (!*real->v2 || find_mount("cgroup", "perf_event", perf, sizeof perf))
         skip(); /* then the v1 hierarchy counts, and our cgroups are not in it */

@@ -43,9 +43,8 @@ static void put_link(struct fixture *f, unsigned id)
 }
 
 /* Who starts a pod now and then waits for nothing. */
-TEST_WITH(a_new_link_is_found_at_once, setup, teardown)
+TEST_ON(a_new_link_is_found_at_once, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     struct names *names;
     struct container_names out;
     char name[16];
@@ -62,9 +61,8 @@ TEST_WITH(a_new_link_is_found_at_once, setup, teardown)
 }
 
 /* 8,000 in a second, none of which has a name, and then one that has. */
-TEST_WITH(a_flood_reads_the_folders_twice_a_second, setup, teardown)
+TEST_ON(a_flood_reads_the_folders_twice_a_second, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     struct names *names;
     struct container_names out;
     uint64_t now_ns = 0;
@@ -86,9 +84,8 @@ TEST_WITH(a_flood_reads_the_folders_twice_a_second, setup, teardown)
 }
 
 /* The same moment is not looked at twice, as when the exporter starts beside many containers. */
-TEST_WITH(all_at_once_need_one_reading, setup, teardown)
+TEST_ON(all_at_once_need_one_reading, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     struct names *names;
     struct container_names out;
     for (unsigned i = 0; i < 250; i++)
@@ -100,9 +97,8 @@ TEST_WITH(all_at_once_need_one_reading, setup, teardown)
     names_free(names);
 }
 
-TEST_WITH(state_files_are_rationed, setup, teardown)
+TEST_ON(state_files_are_rationed, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     struct names *names;
     struct container_names out;
     assert_int_equal(names_new(&f->fs, NAMES_RUNTIME, &names), 0);

@@ -64,9 +64,8 @@ static void expect(struct fixture *f, enum names_mode mode, const char *cgroup,
     "\"io.kubernetes.cri.sandbox-uid\":\"" uid "\""
 
 /* CRI-O copies a pod's annotations into each container's file. */
-TEST_WITH(annotations_of_another_runtime, setup, teardown)
+TEST_ON(annotations_of_another_runtime, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     fixture_write(f, CRIO EVIL "/userdata/config.json", "{\"annotations\":{%s,%s}}",
                   CONTAINERD_OTHER(EVIL_UID), CRIO_OWN(EVIL_UID));
     expect(f, NAMES_AUTO, POD_OF(EVIL_UID) "crio-" EVIL ".scope", "tenant", "evil-0", "evil");
@@ -76,9 +75,8 @@ TEST_WITH(annotations_of_another_runtime, setup, teardown)
 }
 
 /* Docker merges an image's labels into those of its containers. */
-TEST_WITH(labels_of_an_image, setup, teardown)
+TEST_ON(labels_of_an_image, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     static const char file[] =
         "{\"Name\":\"/evil\",\"Config\":{\"Image\":\"evil:1\",\"Labels\":{"
         "\"io.kubernetes.pod.namespace\":\"kube-system\",\"io.kubernetes.pod.name\":\"apiserver\","
@@ -93,9 +91,8 @@ TEST_WITH(labels_of_an_image, setup, teardown)
 }
 
 /* Nobody's state speaks for a cgroup of another pod, nor for one that is in none. */
-TEST_WITH(state_of_another_pod, setup, teardown)
+TEST_ON(state_of_another_pod, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     struct container_names names;
     static const char *const cgroups[] = {
         POD_OF(EVIL_UID) VICTIM,
@@ -134,9 +131,8 @@ static void put_link(struct fixture *f, const char *namespace_, const char *pod,
 }
 
 /* A directory of an id inside a container is whatever the container's tenant made. */
-TEST_WITH(what_is_inside_has_no_names, setup, teardown)
+TEST_ON(what_is_inside_has_no_names, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     struct container_names names;
     fixture_write(f, CONTAINERD VICTIM "/config.json", "{\"annotations\":{%s}}",
                   CONTAINERD_OTHER(VICTIM_UID));
@@ -164,9 +160,8 @@ static const char *text_of(char letter, size_t n)
 
 /* A container of another pod, called like the beginning of the victim's id, whose link is cut so
  * that it seems to end with that. */
-TEST_WITH(a_cut_link_of_another_pod, setup, teardown)
+TEST_ON(a_cut_link_of_another_pod, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     struct container_names names;
     char name[64];
     snprintf(name, sizeof name, "a-%.50s", VICTIM);
@@ -177,9 +172,8 @@ TEST_WITH(a_cut_link_of_another_pod, setup, teardown)
 }
 
 /* What points to nowhere, or is no link, says nothing. */
-TEST_WITH(links_without_a_pod, setup, teardown)
+TEST_ON(links_without_a_pod, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     struct container_names names;
     fixture_link(f, LINKS "payments-0_prod_a-" VICTIM ".log", "/none");
     fixture_link(f, LINKS "payments-0_prod_b-" VICTIM ".log",
@@ -189,9 +183,8 @@ TEST_WITH(links_without_a_pod, setup, teardown)
 }
 
 /* A cut link names its container as long as no other one could be meant. */
-TEST_WITH(cut_links_of_the_own_pod, setup, teardown)
+TEST_ON(cut_links_of_the_own_pod, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     char pod[256];
     snprintf(pod, sizeof pod, "%s", text_of('p', 190));
     put_link(f, "prod", pod, VICTIM_UID, "payments", VICTIM);
@@ -202,9 +195,8 @@ TEST_WITH(cut_links_of_the_own_pod, setup, teardown)
 }
 
 /* Two that could be: neither. The pod is known, and it is not taken for the sandbox. */
-TEST_WITH(two_cut_links, setup, teardown)
+TEST_ON(two_cut_links, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     struct container_names names;
     char pod[256], name[2][8] = {"one", "two"};
     snprintf(pod, sizeof pod, "%s", text_of('p', 251 - 5 - 1 - 4 - 20));
@@ -217,9 +209,8 @@ TEST_WITH(two_cut_links, setup, teardown)
 }
 
 /* A name so long that nothing of the id is left hides nobody. */
-TEST_WITH(a_link_without_an_id, setup, teardown)
+TEST_ON(a_link_without_an_id, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     struct container_names names;
     char pod[256];
     snprintf(pod, sizeof pod, "%s", text_of('p', 248));

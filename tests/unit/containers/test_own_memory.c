@@ -30,9 +30,8 @@ static int teardown(void **state)
 }
 
 /* A unit of systemd in a slice. */
-TEST_WITH(the_least_of_all_above, setup, teardown)
+TEST_ON(the_least_of_all_above, struct fixture *tree, setup, teardown)
 {
-    struct fixture *tree = *state;
     fixture_write(tree, "proc/self/cgroup", "0::/system.slice/exporter.service\n");
     fixture_write(tree, "cgroup/cgroup.controllers", "memory\n");
     assert_int_equal(own_memory_limit(&tree->fs), 0);
@@ -46,9 +45,8 @@ TEST_WITH(the_least_of_all_above, setup, teardown)
 }
 
 /* A container in a namespace of its own. */
-TEST_WITH(the_mount_is_the_cgroup, setup, teardown)
+TEST_ON(the_mount_is_the_cgroup, struct fixture *tree, setup, teardown)
 {
-    struct fixture *tree = *state;
     fixture_write(tree, "proc/self/cgroup", "0::/\n");
     fixture_write(tree, "cgroup/cgroup.controllers", "memory\n");
     fixture_write(tree, "cgroup/memory.max", "536870912\n");
@@ -56,18 +54,16 @@ TEST_WITH(the_mount_is_the_cgroup, setup, teardown)
 }
 
 /* The host's hierarchy beside it, which is the one that is found. */
-TEST_WITH(the_hosts_is_not_ours, setup, teardown)
+TEST_ON(the_hosts_is_not_ours, struct fixture *tree, setup, teardown)
 {
-    struct fixture *tree = *state;
     fixture_write(tree, "proc/self/cgroup", "0::/\n");
     fixture_write(tree, "cgroup/cgroup.controllers", "memory\n");
     fixture_write(tree, "sys/fs/cgroup/memory.max", "536870912\n");
     assert_int_equal(own_memory_limit(&tree->fs), 512 * MIB);
 }
 
-TEST_WITH(of_the_first_version, setup, teardown)
+TEST_ON(of_the_first_version, struct fixture *tree, setup, teardown)
 {
-    struct fixture *tree = *state;
     fixture_write(tree, "proc/self/cgroup", "4:memory:/kubepods/pod1/c1\n1:cpu:/x\n0::/\n");
     fixture_write(tree, "cgroup/memory/tasks", "1\n");
     /* In the container: its own cgroup; 2^63 less a page is none. */
@@ -81,9 +77,8 @@ TEST_WITH(of_the_first_version, setup, teardown)
     assert_int_equal(own_memory_limit(&tree->fs), 32 * MIB);
 }
 
-TEST_WITH(nothing_known, setup, teardown)
+TEST_ON(nothing_known, struct fixture *tree, setup, teardown)
 {
-    struct fixture *tree = *state;
     assert_int_equal(own_memory_limit(&tree->fs), 0);
     fixture_write(tree, "proc/self/cgroup", "0::/a\n");
     assert_int_equal(own_memory_limit(&tree->fs), 0);

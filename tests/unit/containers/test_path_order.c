@@ -73,9 +73,8 @@ static void check(const struct fixture *f, size_t n)
 }
 
 /* They come and go by the dozen, some with the path of another. */
-TEST_WITH(what_lies_inside_comes_right_behind, setup, teardown)
+TEST_ON(what_lies_inside_comes_right_behind, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     uint64_t numbers = DRAW_SEED;
     enum { SOME = 200 };
     for (int round = 0; round < 200; round++) {
@@ -122,9 +121,8 @@ static uint64_t start(struct fixture *f, size_t n, uint64_t *one_more)
     return compared;
 }
 
-TEST_WITH(a_start_is_not_quadratic, setup, teardown)
+TEST_ON(a_start_is_not_quadratic, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     uint64_t one, few = start(f, MOST / 8, &one), many = start(f, MOST, &one);
     assert_in_range(many, MOST, MOST * 14);
     assert_in_range(many, 8 * few, 12 * few); /* each with each: 64 times as many */

@@ -65,9 +65,8 @@ static unsigned count_watches(const struct world *w)
 
 /* ---- by default ---- */
 
-TEST_WITH(what_is_inside_is_part_of_its_container, setup, teardown)
+TEST_ON(what_is_inside_is_part_of_its_container, struct world *w, setup, teardown)
 {
-    struct world *w = *state;
     world_start(w);
     char path[512] = OUTER, id[65];
     world_mkdir(w, path);
@@ -83,9 +82,8 @@ TEST_WITH(what_is_inside_is_part_of_its_container, setup, teardown)
 }
 
 /* Samples need the ids of all directories; without them a container's inside is not looked at. */
-TEST_WITH(nothing_below_a_container_is_watched, setup, teardown)
+TEST_ON(nothing_below_a_container_is_watched, struct world *w, setup, teardown)
 {
-    struct world *w = *state;
     w->no_samples = true;
     world_start(w);
     world_mkdir(w, OUTER);
@@ -166,9 +164,8 @@ TEST(nobody_is_a_victim_of_his_id)
 }
 
 /* The same id in two cgroups of two owners: it is nobody's. */
-TEST_WITH(an_id_twice_is_nobodys, setup, teardown)
+TEST_ON(an_id_twice_is_nobodys, struct world *w, setup, teardown)
 {
-    struct world *w = *state;
     w->config.names = NAMES_NONE;
     world_start(w);
     world_mkdir(w, "/docker/" VICTIM);
@@ -190,9 +187,8 @@ TEST_WITH(an_id_twice_is_nobodys, setup, teardown)
 
 /* ---- places ---- */
 
-TEST_WITH(everybody_has_his_places, setup, teardown)
+TEST_ON(everybody_has_his_places, struct world *w, setup, teardown)
 {
-    struct world *w = *state;
     w->config.nested = true;
     w->limits.max = 64;
     world_start(w);
@@ -225,9 +221,8 @@ TEST_WITH(everybody_has_his_places, setup, teardown)
 }
 
 /* New ones come with new series: sixteen at once, then ten a minute. */
-TEST_WITH(new_ones_are_rationed, setup, teardown)
+TEST_ON(new_ones_are_rationed, struct world *w, setup, teardown)
 {
-    struct world *w = *state;
     w->config.nested = true;
     world_start(w);
     world_mkdir(w, OUTER);
@@ -246,9 +241,8 @@ TEST_WITH(new_ones_are_rationed, setup, teardown)
 }
 
 /* Nobody saw series of what ended before it was read; its outer container has counted it. */
-TEST_WITH(what_nobody_saw_does_not_linger, setup, teardown)
+TEST_ON(what_nobody_saw_does_not_linger, struct world *w, setup, teardown)
 {
-    struct world *w = *state;
     w->config.nested = true;
     world_start(w);
     char shorter[256], longer[256], id[65];
@@ -275,9 +269,8 @@ TEST_WITH(what_nobody_saw_does_not_linger, setup, teardown)
 
 /* ---- directories ---- */
 
-TEST_WITH(everybody_has_his_directories, setup, teardown)
+TEST_ON(everybody_has_his_directories, struct world *w, setup, teardown)
 {
-    struct world *w = *state;
     world_start(w);
     world_mkdir(w, OUTER);
     world_settle(w);
@@ -305,9 +298,8 @@ TEST_WITH(everybody_has_his_directories, setup, teardown)
 }
 
 /* Long paths: fewer of them. */
-TEST_WITH(bytes_are_bounded_too, setup, teardown)
+TEST_ON(bytes_are_bounded_too, struct world *w, setup, teardown)
 {
-    struct world *w = *state;
     world_start(w);
     world_mkdir(w, OUTER);
     char path[2048], name[252];
@@ -370,9 +362,8 @@ TEST(a_tenth_is_left_for_others)
 }
 
 /* Half of root's watches are for its other daemons, and half of the rest for nobody's own. */
-TEST_WITH(watches_are_left_for_others, setup, teardown)
+TEST_ON(watches_are_left_for_others, struct world *w, setup, teardown)
 {
-    struct world *w = *state;
     fixture_write(&w->fixture, "proc/sys/fs/inotify/max_user_watches", "80\n");
     world_start(w);
     world_mkdir(w, OUTER);
@@ -400,9 +391,8 @@ TEST_WITH(watches_are_left_for_others, setup, teardown)
     assert_int_equal(count_watches(w), 40);
 }
 
-TEST_WITH(a_user_has_a_share_too, setup, teardown)
+TEST_ON(a_user_has_a_share_too, struct world *w, setup, teardown)
 {
-    struct world *w = *state;
     world_host_file(w, "var/lib/containers/storage/overlay-containers/containers.json",
                     "podman-containers.json");
     world_start(w);
@@ -417,9 +407,8 @@ TEST_WITH(a_user_has_a_share_too, setup, teardown)
     assert_string_equal(world_find(w, "/machine.slice/libpod-" VICTIM ".scope")->name, "web1");
 }
 
-TEST_WITH(a_user_has_his_directories, setup, teardown)
+TEST_ON(a_user_has_his_directories, struct world *w, setup, teardown)
 {
-    struct world *w = *state;
     world_start(w);
     world_mkdir(w, MANAGER);
     world_settle(w);
@@ -434,9 +423,8 @@ TEST_WITH(a_user_has_his_directories, setup, teardown)
     assert_int_equal(discovery_refused(w->discovery, REFUSED_DIRECTORY), 4200 - 4096);
 }
 
-TEST_WITH(a_users_bytes_are_bounded_too, setup, teardown)
+TEST_ON(a_users_bytes_are_bounded_too, struct world *w, setup, teardown)
 {
-    struct world *w = *state;
     world_start(w);
     char path[512], name[201];
     memset(name, 'x', sizeof name - 1);
@@ -453,9 +441,8 @@ TEST_WITH(a_users_bytes_are_bounded_too, setup, teardown)
                     (1 << 20) / 440);
 }
 
-TEST_WITH(a_users_new_ones_are_rationed, setup, teardown)
+TEST_ON(a_users_new_ones_are_rationed, struct world *w, setup, teardown)
 {
-    struct world *w = *state;
     world_start(w);
     char path[512], id[65];
     for (unsigned i = 0; i < 600; i++) {
@@ -471,9 +458,8 @@ TEST_WITH(a_users_new_ones_are_rationed, setup, teardown)
 }
 
 /* A plain cgroup inside a container counts only with all of them, and takes one of its places. */
-TEST_WITH(all_cgroups_are_bounded_inside, setup, teardown)
+TEST_ON(all_cgroups_are_bounded_inside, struct world *w, setup, teardown)
 {
-    struct world *w = *state;
     w->config.all_cgroups = true;
     w->limits.max = 64;
     world_start(w);

@@ -4,9 +4,8 @@
 #include "tests/unit/support/observed_table.h"
 #include "tests/unit/support/unit.h"
 
-TEST_WITH(late_names, observed_table_setup, observed_table_teardown)
+TABLE_TEST(late_names)
 {
-    struct observed_table *f = *state;
     uint64_t soon = observed_add_unresolved(f, "/p/soon", "aaa", 10 * S);
     uint64_t late = observed_add_unresolved(f, "/p/late", "bbb", 10 * S + 1);
     observed_add_unresolved(f, "/p/never", "ccc", 10 * S + 2);
@@ -66,9 +65,8 @@ TEST(time_a_little_back)
 }
 
 /* What lived shorter than the patience is named at its end, so that it is seen at all. */
-TEST_WITH(named_at_the_end, observed_table_setup, observed_table_teardown)
+TABLE_TEST(named_at_the_end)
 {
-    struct observed_table *f = *state;
     uint64_t a = observed_add_unresolved(f, "/p/short", "aaa", 10 * S);
     container_table_end(f->table, a, 10 * S + 100 * MS);
     observed_look(f);
@@ -80,9 +78,8 @@ TEST_WITH(named_at_the_end, observed_table_setup, observed_table_teardown)
 }
 
 /* docker stop, docker start: the same id, the same names, a new cgroup. */
-TEST_WITH(same_labels_as_a_lingering_one, observed_table_setup, observed_table_teardown)
+TABLE_TEST(same_labels_as_a_lingering_one)
 {
-    struct observed_table *f = *state;
     uint64_t a = observed_add_named(f, "/a", "p", "n", S);
     observed_look(f);
     const struct container *old = observed_find(f, "/a");
@@ -97,9 +94,8 @@ TEST_WITH(same_labels_as_a_lingering_one, observed_table_setup, observed_table_t
 }
 
 /* Back before the old one was read for the last time: its last counts are not lost. */
-TEST_WITH(same_labels_as_an_ended_one, observed_table_setup, observed_table_teardown)
+TABLE_TEST(same_labels_as_an_ended_one)
 {
-    struct observed_table *f = *state;
     uint64_t a = observed_add_named(f, "/a", "p", "n", S);
     observed_look(f);
     struct container *old = observed_find(f, "/a");
@@ -136,9 +132,8 @@ static void check_by_names(struct observed_table *f, const char *path, const cha
 }
 
 /* Of two that are beside each other nobody can say whose the names are. */
-TEST_WITH(two_ask_for_the_same, observed_table_setup, observed_table_teardown)
+TABLE_TEST(two_ask_for_the_same)
 {
-    struct observed_table *f = *state;
     uint64_t a = observed_add_in_cgroup(f, "/x/a", 0xa, "n", S);
     observed_look(f);
     check_by_names(f, "/x/a", "n");
@@ -163,9 +158,8 @@ TEST_WITH(two_ask_for_the_same, observed_table_setup, observed_table_teardown)
 }
 
 /* Before both were told to anybody, too. */
-TEST_WITH(two_at_once, observed_table_setup, observed_table_teardown)
+TABLE_TEST(two_at_once)
 {
-    struct observed_table *f = *state;
     observed_add_in_cgroup(f, "/x/a", 0xa, "n", S);
     observed_add_in_cgroup(f, "/y/b", 0xb, "n", S);
     observed_look(f);
@@ -174,9 +168,8 @@ TEST_WITH(two_at_once, observed_table_setup, observed_table_teardown)
     check_by_cgroup(f, "/y/b", "00000000000b");
 }
 
-TEST_WITH(the_outer_one_keeps_its_names, observed_table_setup, observed_table_teardown)
+TABLE_TEST(the_outer_one_keeps_its_names)
 {
-    struct observed_table *f = *state;
     observed_add_in_cgroup(f, "/pods/a", 0xa, "n", S);
     observed_look(f);
     observed_add_in_cgroup(f, "/pods/a/b", 0xb, "n", 2 * S);
@@ -192,9 +185,8 @@ TEST_WITH(the_outer_one_keeps_its_names, observed_table_setup, observed_table_te
 }
 
 /* Whoever was first. Its series are made anew; nobody sees two with the same labels. */
-TEST_WITH(the_outer_one_gets_its_names_later, observed_table_setup, observed_table_teardown)
+TABLE_TEST(the_outer_one_gets_its_names_later)
 {
-    struct observed_table *f = *state;
     uint64_t inner[3];
     inner[0] = observed_add_in_cgroup(f, "/pods/a/b", 0xb, "n", S);
     inner[1] = observed_add_in_cgroup(f, "/pods/a/c", 0xc, "n", S);
@@ -221,9 +213,8 @@ TEST_WITH(the_outer_one_gets_its_names_later, observed_table_setup, observed_tab
 }
 
 /* In a replay cgroups may have no inode that tells them apart. */
-TEST_WITH(the_same_cgroup_twice, observed_table_setup, observed_table_teardown)
+TABLE_TEST(the_same_cgroup_twice)
 {
-    struct observed_table *f = *state;
     uint64_t a = observed_add_in_cgroup(f, "/x/n", 0xa, "n", S);
     observed_add_in_cgroup(f, "/y/n", 0xa, "n", S);
     observed_look(f);
@@ -246,9 +237,8 @@ TEST_WITH(the_same_cgroup_twice, observed_table_setup, observed_table_teardown)
     assert_diff(f, 1, 0, 0, 0, 0);
 }
 
-TEST_WITH(renamed_into_taken_labels, observed_table_setup, observed_table_teardown)
+TABLE_TEST(renamed_into_taken_labels)
 {
-    struct observed_table *f = *state;
     uint64_t a = observed_add_in_cgroup(f, "/a", 0xa, "a", S);
     uint64_t b = observed_add_in_cgroup(f, "/b", 0xb, "b", S);
     observed_look(f);

@@ -71,9 +71,8 @@ static struct seen read_events(struct tree *tree)
     return seen;
 }
 
-TEST_WITH(paths, setup, teardown)
+TEST_ON(paths, struct tree *tree, setup, teardown)
 {
-    struct tree *tree = *state;
     add(tree, "/");
     const struct cgroup_node *node = add(tree, "/a");
     char path[300], expected[300];
@@ -107,9 +106,8 @@ TEST(the_root_as_mount)
     watched_tree_release(&watched);
 }
 
-TEST_WITH(another_directory_of_the_same_path_is_not_opened, setup, teardown)
+TEST_ON(another_directory_of_the_same_path_is_not_opened, struct tree *tree, setup, teardown)
 {
-    struct tree *tree = *state;
     add(tree, "/");
     struct cgroup_node *node = add(tree, "/a");
     int fd = watched_tree_open(&tree->watched, node);
@@ -127,9 +125,8 @@ TEST_WITH(another_directory_of_the_same_path_is_not_opened, setup, teardown)
     assert_int_equal(watched_tree_open(&tree->watched, node), -ENOENT);
 }
 
-TEST_WITH(a_candidates_files_are_watched_until_it_is_none, setup, teardown)
+TEST_ON(a_candidates_files_are_watched_until_it_is_none, struct tree *tree, setup, teardown)
 {
-    struct tree *tree = *state;
     add(tree, "/");
     struct cgroup_node *node = add(tree, "/a");
     fixture_write(&tree->fixture, "cg/a/cgroup.events", "populated 0\n");
@@ -152,9 +149,8 @@ TEST_WITH(a_candidates_files_are_watched_until_it_is_none, setup, teardown)
     assert_int_equal(seen.appeared, 1);
 }
 
-TEST_WITH(a_removed_node_has_no_watch, setup, teardown)
+TEST_ON(a_removed_node_has_no_watch, struct tree *tree, setup, teardown)
 {
-    struct tree *tree = *state;
     add(tree, "/");
     struct cgroup_node *node = add(tree, "/a");
     watched_tree_watch(&tree->watched, node);
@@ -166,9 +162,8 @@ TEST_WITH(a_removed_node_has_no_watch, setup, teardown)
 
 /* A directory that is gone again has nothing to be watched; without inotify something is missed,
  * and that is logged once. */
-TEST_WITH(missing_watches, setup, teardown)
+TEST_ON(missing_watches, struct tree *tree, setup, teardown)
 {
-    struct tree *tree = *state;
     add(tree, "/");
     struct cgroup_node *gone = node_add(&tree->watched.tree, "/gone");
     watched_tree_watch(&tree->watched, gone);
@@ -188,9 +183,8 @@ TEST_WITH(missing_watches, setup, teardown)
     assert_null(strstr(line + 1, "cannot watch every cgroup"));
 }
 
-TEST_WITH(release_closes_candidates, setup, teardown)
+TEST_ON(release_closes_candidates, struct tree *tree, setup, teardown)
 {
-    struct tree *tree = *state;
     struct cgroup_node *node = add(tree, "/");
     node->fd = watched_tree_open(&tree->watched, node);
     int fd = node->fd;

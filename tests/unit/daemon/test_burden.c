@@ -71,54 +71,48 @@ static void assert_by_bpf(struct rig *rig, bool bpf, const char *words)
 }
 
 /* A kubelet's default number of pods would take too long: nobody looks how many there are. */
-TEST_WITH(test_by_cpus_alone, setup, teardown)
+TEST_ON(test_by_cpus_alone, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     rig->facts.machine.cpus = 34;
     rig->hierarchy.path[0] = '\0';
     assert_by_bpf(rig, true,
                   "cgroup events of 110 containers on 34 CPUs would take 10.1 ms in each tick");
 }
 
-TEST_WITH(test_by_containers, setup, teardown)
+TEST_ON(test_by_containers, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     rig->facts.machine.cpus = 24;
     run(rig, 80, 40);
     assert_by_bpf(rig, true, "cgroup events of 160 containers on 24 CPUs would take 10.4 ms");
 }
 
 /* Other cgroups than containers are many, and none of the burden. */
-TEST_WITH(test_other_cgroups_are_none, setup, teardown)
+TEST_ON(test_other_cgroups_are_none, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     rig->facts.machine.cpus = 24;
     run(rig, 60, 100);
     assert_by_bpf(rig, false, "cgroup events of 120 containers on 24 CPUs fit");
 }
 
 /* A hierarchy that has too few cgroups is not walked. */
-TEST_WITH(test_too_few_cgroups, setup, teardown)
+TEST_ON(test_too_few_cgroups, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     rig->facts.machine.cpus = 24;
     run(rig, 80, 0);
     rig->hierarchy.cgroups = 60;
     assert_by_bpf(rig, false, "cgroup events of 120 containers on 24 CPUs fit");
 }
 
-TEST_WITH(test_no_more_than_are_counted, setup, teardown)
+TEST_ON(test_no_more_than_are_counted, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     rig->facts.machine.cpus = 24;
     rig->config.containers_max_eventless = 120;
     run(rig, 80, 0);
     assert_by_bpf(rig, false, "cgroup events of 120 containers on 24 CPUs fit");
 }
 
-TEST_WITH(test_by_descriptors, setup, teardown)
+TEST_ON(test_by_descriptors, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     rig->facts.machine.cpus = 2;
     rig->config.counters_max = 2000;
     run(rig, 80, 0);
@@ -135,9 +129,8 @@ static void want(struct rig *rig, const char *name)
 }
 
 /* A collector that opens a second group of each container makes another reading. */
-TEST_WITH(test_more_groups, setup, teardown)
+TEST_ON(test_more_groups, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     const struct group_desc *sources = &group_descs[GROUP_SOURCES];
     rig->facts.machine.cpus = 18;
     want(rig, "core_latency");
@@ -168,9 +161,8 @@ TEST_WITH(test_groups_by_flags, setup, teardown)
     }
 }
 
-TEST_WITH(test_nothing_to_count, setup, teardown)
+TEST_ON(test_nothing_to_count, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     rig->facts.machine.cpus = 128;
     rig->perf.file = NULL;
     assert_by_bpf(rig, false, "containers have no counters here");

@@ -138,9 +138,8 @@ TEST_WITH(test_zen2, setup, teardown)
 }
 
 /* The memory controllers' commands, by direction: event 7-0, mask of reads and writes 9-8. */
-TEST_WITH(test_memory_controllers, setup, teardown)
+TEST_ON(test_memory_controllers, struct fixture *fixture, setup, teardown)
 {
-    struct fixture *fixture = *state;
     static const char umc[] = "sys/bus/event_source/devices/amd_umc_0";
     static const uint64_t config[] = {0x10a, 0x20a};
     char path[96];

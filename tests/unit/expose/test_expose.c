@@ -110,9 +110,8 @@ static void check_render(struct fixture *f, enum expose_format format, const cha
 #define COMMON                                                                                     \
     "namespace=\"\",container=\"a\\\"b\\\\c\\nd\xef\xbf\xbd\",container_id=\"0123456789ab\""
 
-TEST_WITH(test_text, setup, teardown)
+TEST_ON(test_text, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     fill(f);
     check_render(f, EXPOSE_TEXT_004, NULL, 0, true,
                  "# HELP t_reads_total Reads: \"many\" is\\nbusy \\\\ bad.\n"
@@ -144,9 +143,8 @@ TEST_WITH(test_text, setup, teardown)
                  "t_build_info{version=\"0.1\"} 1\n");
 }
 
-TEST_WITH(test_openmetrics, setup, teardown)
+TEST_ON(test_openmetrics, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     fill(f);
     static const char *const core[] = {"core", "absent"};
     check_render(f, EXPOSE_OPENMETRICS_100, core, 2, true,
@@ -185,9 +183,8 @@ TEST_WITH(test_openmetrics, setup, teardown)
 }
 
 /* What is absent leaves no trace, not even its HELP. */
-TEST_WITH(test_absent, setup, teardown)
+TEST_ON(test_absent, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     static const char *const probe[] = {"probe"};
     series_clear(f->window);
     publish(f->store, 1);
@@ -212,9 +209,8 @@ TEST_WITH(test_absent, setup, teardown)
     store_free(empty);
 }
 
-TEST_WITH(test_no_room, setup, teardown)
+TEST_ON(test_no_room, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     fill(f);
     struct snapshot *snapshot = store_acquire(f->store);
     for (size_t size = 1; size < 1500; size += 7) {
@@ -247,9 +243,8 @@ static size_t unpack(const struct rendered_page *page, char *out, size_t cap)
     return n;
 }
 
-TEST_WITH(test_pages, setup, teardown)
+TEST_ON(test_pages, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     struct expose *expose;
     assert_int_equal(expose_new(f->store, false, &expose), 0);
     struct rendered_page *text = NULL, *again, *packed, *open, *filtered;
@@ -341,9 +336,8 @@ static void check_selection(struct fixture *f, struct expose *expose, enum expos
     textbuf_release(&alone);
 }
 
-TEST_WITH(a_selection_is_cut_from_the_page, setup, teardown)
+TEST_ON(a_selection_is_cut_from_the_page, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     struct expose *expose;
     static const char *const both[] = {"probe", "core"}, *const none[] = {"absent"};
     assert_int_equal(expose_new(f->store, false, &expose), 0);
@@ -364,9 +358,8 @@ TEST_WITH(a_selection_is_cut_from_the_page, setup, teardown)
 }
 
 /* A client that asks for ever other selections makes the exporter compress only a few. */
-TEST_WITH(few_selections_are_compressed, setup, teardown)
+TEST_ON(few_selections_are_compressed, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     struct expose *expose;
     assert_int_equal(expose_new(f->store, false, &expose), 0);
     fill(f);
@@ -445,9 +438,8 @@ static void *ask(void *context)
     return (void *)problem;
 }
 
-TEST_WITH(test_concurrent_askers, setup, teardown)
+TEST_ON(test_concurrent_askers, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     struct askers askers = {.published = 1};
     assert_int_equal(expose_new(f->store, false, &askers.expose), 0);
     series_set_u64(f->reads, 1);
@@ -487,10 +479,9 @@ static void *ask_together(void *context)
     return page;
 }
 
-TEST_WITH(test_rendered_once_for_a_crowd, setup, teardown)
+TEST_ON(test_rendered_once_for_a_crowd, struct fixture *f, setup, teardown)
 {
     enum { CROWD = 8 };
-    struct fixture *f = *state;
     struct crowd crowd;
     assert_int_equal(expose_new(f->store, false, &crowd.expose), 0);
     pthread_barrier_init(&crowd.barrier, NULL, CROWD);
@@ -521,9 +512,8 @@ TEST_WITH(test_rendered_once_for_a_crowd, setup, teardown)
 }
 
 /* All of one publication, also when the next one is staged or published. */
-TEST_WITH(a_snapshot_says_of_which_tick_it_is, setup, teardown)
+TEST_ON(a_snapshot_says_of_which_tick_it_is, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     const struct tick tick = {.number = 7, .mono_ns = 5, .wall_ns = 6, .interval_ns = 4};
     const struct tick next = {.number = 8};
     store_set_origin(f->store, "replay", true);
@@ -616,9 +606,8 @@ TEST(containers_are_listed_in_order_and_in_parts)
     store_free(store);
 }
 
-TEST_WITH(test_json, setup, teardown)
+TEST_ON(test_json, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     const struct label other[] = {{"container_id", "ffff"}}, node[] = {{"numa_node", "0"}};
     struct labelset *second, *none;
     assert_int_equal(labelset_new(other, 1, &second), 0);

@@ -187,9 +187,8 @@ TEST(sets_as_text)
     assert_false(cpus_are("", &allowed, &allowed));
 }
 
-TEST_WITH(down_and_back, setup, teardown)
+TEST_ON(down_and_back, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     int tid = kept(scene, "all"), other = fake_threads_join(&scene->fake, "/a", "all");
     expect(scene, tid, "5-7");
     expect(scene, other, "0-7");
@@ -206,9 +205,8 @@ TEST_WITH(down_and_back, setup, teardown)
     assert_true(fake_threads_is_original(&scene->fake, tid));
 }
 
-TEST_WITH(a_steady_tick_writes_nothing, setup, teardown)
+TEST_ON(a_steady_tick_writes_nothing, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     for (int i = 0; i < 4; i++)
         kept(scene, "all");
     unsigned sets = scene->fake.sets, calls = scene->rig.calls;
@@ -217,9 +215,8 @@ TEST_WITH(a_steady_tick_writes_nothing, setup, teardown)
     assert_int_equal(scene->rig.calls, calls);
 }
 
-TEST_WITH(a_dry_run_moves_nobody, setup, teardown)
+TEST_ON(a_dry_run_moves_nobody, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     close_all(scene);
     open_all(scene, true);
     unsigned calls = scene->rig.calls;
@@ -231,9 +228,8 @@ TEST_WITH(a_dry_run_moves_nobody, setup, teardown)
 }
 
 /* Only CPUs that it had: what it set itself stays the upper end. */
-TEST_WITH(it_gets_no_cpu_that_it_had_not, setup, teardown)
+TEST_ON(it_gets_no_cpu_that_it_had_not, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     int some = kept(scene, "2-5"), few = kept(scene, "6"), none = kept(scene, "0-3");
     expect(scene, some, "5");
     expect(scene, few, "6");
@@ -245,9 +241,8 @@ TEST_WITH(it_gets_no_cpu_that_it_had_not, setup, teardown)
     expect(scene, some, "2-5");
 }
 
-TEST_WITH(only_threads_of_the_container, setup, teardown)
+TEST_ON(only_threads_of_the_container, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     int elsewhere = fake_threads_join(&scene->fake, "/b", "all");
     wish(scene, elsewhere, "/a", true);
     wish(scene, 4711, "/a", true);
@@ -257,9 +252,8 @@ TEST_WITH(only_threads_of_the_container, setup, teardown)
     assert_int_equal(enforcer_open(scene->enforcer), 0);
 }
 
-TEST_WITH(who_ends_is_forgotten, setup, teardown)
+TEST_ON(who_ends_is_forgotten, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     int tid = kept(scene, "all");
     fake_threads_end(&scene->fake, tid);
     tick(scene);
@@ -267,9 +261,8 @@ TEST_WITH(who_ends_is_forgotten, setup, teardown)
     assert_int_equal(enforcer_counts(scene->enforcer)->released[RELEASE_VANISHED], 1);
 }
 
-TEST_WITH(another_thread_of_the_number_is_not_touched, setup, teardown)
+TEST_ON(another_thread_of_the_number_is_not_touched, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     struct restore_counts counts;
     int tid = kept(scene, "all");
     fake_threads_reuse(&scene->fake, tid, "/b");
@@ -280,9 +273,8 @@ TEST_WITH(another_thread_of_the_number_is_not_touched, setup, teardown)
     assert_true(fake_threads_is_original(&scene->fake, tid));
 }
 
-TEST_WITH(what_others_set, setup, teardown)
+TEST_ON(what_others_set, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     int tid = kept(scene, "all");
     fake_threads_take(&scene->fake, tid, "all"); /* again */
     tick(scene);
@@ -299,9 +291,8 @@ TEST_WITH(what_others_set, setup, teardown)
     expect(scene, tid, "1-6");
 }
 
-TEST_WITH(somebody_else_s_cpus_stay, setup, teardown)
+TEST_ON(somebody_else_s_cpus_stay, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     struct restore_counts counts;
     int tid = kept(scene, "all");
     fake_threads_take(&scene->fake, tid, "1-6");
@@ -310,9 +301,8 @@ TEST_WITH(somebody_else_s_cpus_stay, setup, teardown)
     expect(scene, tid, "1-6");
 }
 
-TEST_WITH(killed_it_is_put_back_once, setup, teardown)
+TEST_ON(killed_it_is_put_back_once, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     struct restore_counts counts;
     int all = kept(scene, "all"), some = kept(scene, "2-7");
     killed(scene, &counts);
@@ -326,9 +316,8 @@ TEST_WITH(killed_it_is_put_back_once, setup, teardown)
 }
 
 /* Also when it had been moved to another cgroup, and its own is gone. */
-TEST_WITH(a_thread_outlives_its_cgroup, setup, teardown)
+TEST_ON(a_thread_outlives_its_cgroup, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     int tid = kept(scene, "all");
     fake_threads_go(&scene->fake, tid, "/b");
     governor_rig_remove(&scene->rig, "/a");
@@ -337,9 +326,8 @@ TEST_WITH(a_thread_outlives_its_cgroup, setup, teardown)
     assert_int_equal(enforcer_open(scene->enforcer), 0);
 }
 
-TEST_WITH(a_cpuset_that_moves, setup, teardown)
+TEST_ON(a_cpuset_that_moves, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     int tid = kept(scene, "all");
     fake_threads_cpuset(&scene->fake, "/a", "0-6");
     ticks(scene, 40);
@@ -363,9 +351,8 @@ TEST_WITH(a_cpuset_that_moves, setup, teardown)
     assert_int_equal(foreign(scene, FOREIGN_RESET) + foreign(scene, FOREIGN_CHANGED), 0);
 }
 
-TEST_WITH(what_is_not_allowed_any_more_cannot_be_put_back, setup, teardown)
+TEST_ON(what_is_not_allowed_any_more_cannot_be_put_back, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     int tid = kept(scene, "4-5");
     expect(scene, tid, "5");
     fake_threads_cpuset(&scene->fake, "/a", "0-3");
@@ -373,9 +360,8 @@ TEST_WITH(what_is_not_allowed_any_more_cannot_be_put_back, setup, teardown)
     expect(scene, tid, "0-3");
 }
 
-TEST_WITH(who_is_born_is_given_back, setup, teardown)
+TEST_ON(who_is_born_is_given_back, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     int tid = kept(scene, "all"), own = fake_threads_join(&scene->fake, "/a", "5-7");
     int other = fake_threads_join(&scene->fake, "/b", "all");
     int child = fake_threads_fork(&scene->fake, tid);
@@ -395,9 +381,8 @@ TEST_WITH(who_is_born_is_given_back, setup, teardown)
     expect(scene, other, "0-7");
 }
 
-TEST_WITH(who_is_born_and_writes_is_kept_by_itself, setup, teardown)
+TEST_ON(who_is_born_and_writes_is_kept_by_itself, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     struct restore_counts counts;
     int tid = kept(scene, "all"), child = fake_threads_fork(&scene->fake, tid);
     wish(scene, child, "/a", true);
@@ -411,9 +396,8 @@ TEST_WITH(who_is_born_and_writes_is_kept_by_itself, setup, teardown)
 }
 
 /* What the enforcer cannot see: somebody comes between its look and its change. */
-TEST_WITH(changes_are_from_what_was_seen, setup, teardown)
+TEST_ON(changes_are_from_what_was_seen, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     const struct actuator *actuator = affinity_of(scene);
     struct claim claim = {.knob = KNOB_AFFINITY, .path = "/a"};
     claim.tid = fake_threads_join(&scene->fake, "/a", "all");
@@ -434,9 +418,8 @@ TEST_WITH(changes_are_from_what_was_seen, setup, teardown)
     expect(scene, child, "0-7"); /* nobody looks for 5-6 any more */
 }
 
-TEST_WITH(failures, setup, teardown)
+TEST_ON(failures, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     static const struct {
         int err;
         enum error_reason reason;
@@ -462,9 +445,8 @@ TEST_WITH(failures, setup, teardown)
     assert_int_equal(enforcer_open(scene->enforcer), 0);
 }
 
-TEST_WITH(what_it_needs, setup, teardown)
+TEST_ON(what_it_needs, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     struct verdict why = {0};
     const struct actuator *actuator = affinity_of(scene);
     assert_int_equal(actuator->ops->probe(actuator->self, &why), 0);
@@ -558,9 +540,8 @@ static void finish(struct scene *scene, bool with_a_kill)
     assert_int_equal(scene->fake.wrong, 0);
 }
 
-TEST_WITH(whatever_happens, setup, teardown)
+TEST_ON(whatever_happens, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     unsigned sequences = governor_start_sequences(150);
     uint64_t seed = DRAW_SEED, held = 0;
     for (unsigned n = 0; n < sequences; n++) {

@@ -283,9 +283,8 @@ BOTH(somebody_else_s_quota_gets_the_burst_back)
 }
 
 /* Weights as a newer runtime writes them, below a kubelet's. */
-TEST_WITH(what_a_container_of_a_pod_asked_for, setup_v2, teardown)
+TEST_ON(what_a_container_of_a_pod_asked_for, struct scene *scene, setup_v2, teardown)
 {
-    struct scene *scene = *state;
     struct claim c = {.knob = KNOB_CPU, .path = "/kubepods/pod1/c"};
     governor_rig_cgroup(&scene->rig, "/kubepods", unlimited(scene));
     governor_rig_cgroup(&scene->rig, "/kubepods/pod1", unlimited(scene));
@@ -362,18 +361,16 @@ BOTH(the_next_cgroup_of_a_path_is_not_touched)
     expect_quota(scene, half(scene));
 }
 
-TEST_WITH(a_parent_that_was_lowered_bounds_what_comes_back, setup_v1, teardown)
+TEST_ON(a_parent_that_was_lowered_bounds_what_comes_back, struct scene *scene, setup_v1, teardown)
 {
-    struct scene *scene = *state;
     turn_down(scene);
     governor_rig_set_quota(&scene->rig, "/pods/job", "250000");
     release(scene, RESTORED_CLAMPED);
     expect_quota(scene, "250000");
 }
 
-TEST_WITH(without_a_period_nothing_is_made_up, setup_v1, teardown)
+TEST_ON(without_a_period_nothing_is_made_up, struct scene *scene, setup_v1, teardown)
 {
-    struct scene *scene = *state;
     char text[CLAIM_TEXT_MAX];
     assert_int_equal(claim(scene, 1), 0);
     governor_rig_put(&scene->rig, WORKER, "cpu.cfs_period_us", "50000");
@@ -512,9 +509,8 @@ BOTH(what_could_not_be_put_back_stays_open)
     expect_quota(scene, original(scene));
 }
 
-TEST_WITH(what_a_parent_allows_is_told, setup_v1, teardown)
+TEST_ON(what_a_parent_allows_is_told, struct scene *scene, setup_v1, teardown)
 {
-    struct scene *scene = *state;
     struct journal journal;
     struct actuators actuators;
     struct restore_counts counts = {0};

@@ -140,9 +140,8 @@ static uint64_t foreign(const struct scene *scene, enum foreign kind)
     return counts->foreign[KNOB_WAYS][kind] + counts->foreign[KNOB_MBA][kind];
 }
 
-TEST_WITH(down_and_back, setup, teardown)
+TEST_ON(down_and_back, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     tick(scene);
     assert_int_equal(scene->fake.writes, 0);
     scene->ways[0] = 3;
@@ -166,9 +165,8 @@ TEST_WITH(down_and_back, setup, teardown)
 }
 
 /* Nothing is left to take, also in the ticks after the one in which it was given back. */
-TEST_WITH(a_floor_that_is_raised_to_all, setup, teardown)
+TEST_ON(a_floor_that_is_raised_to_all, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     tick(scene);
     scene->ways[0] = 3;
     tick(scene);
@@ -183,9 +181,8 @@ TEST_WITH(a_floor_that_is_raised_to_all, setup, teardown)
     expect(scene, 0, "ig_f_100", 0xf, 100);
 }
 
-TEST_WITH(a_steady_tick_writes_nothing, setup, teardown)
+TEST_ON(a_steady_tick_writes_nothing, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->ways[0] = scene->ways[1] = 3;
     scene->mba[1] = 40;
     tick(scene);
@@ -196,9 +193,8 @@ TEST_WITH(a_steady_tick_writes_nothing, setup, teardown)
     assert_int_equal(scene->rig.calls, calls);
 }
 
-TEST_WITH(who_has_the_same_shares_a_group, setup, teardown)
+TEST_ON(who_has_the_same_shares_a_group, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     for (unsigned i = 0; i < CONTAINERS; i++)
         scene->ways[i] = 4;
     tick(scene);
@@ -245,9 +241,8 @@ TEST_WITH(many_are_looked_at_in_turn, setup, teardown)
 }
 
 /* Each pass finds who was born in the one before. */
-TEST_WITH(a_fork_storm, setup, teardown)
+TEST_ON(a_fork_storm, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->ways[0] = 3;
     scene->fake.forks = 6;
     tick(scene);
@@ -272,9 +267,8 @@ TEST_WITH(another_cgroup_of_the_path_is_not_touched, setup, teardown)
     expect_none(scene);
 }
 
-TEST_WITH(too_many_groups, setup, teardown)
+TEST_ON(too_many_groups, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->fake.num_closids = 2;
     scene->ways[0] = 3;
     tick(scene);
@@ -293,9 +287,8 @@ TEST_WITH(too_many_groups, setup, teardown)
 }
 
 /* Giving back never needs a group. */
-TEST_WITH(given_back_with_all_groups_in_use, setup, teardown)
+TEST_ON(given_back_with_all_groups_in_use, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->fake.num_closids = 3;
     scene->ways[0] = 3;
     scene->mba[0] = 50;
@@ -313,9 +306,8 @@ TEST_WITH(given_back_with_all_groups_in_use, setup, teardown)
     expect(scene, 0, "ig_7ff_50", 0x7ff, 50);
 }
 
-TEST_WITH(groups_of_others_are_let_alone, setup, teardown)
+TEST_ON(groups_of_others_are_let_alone, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     fake_resctrl_take(&scene->fake, 0, "gold");
     scene->ways[0] = scene->ways[1] = 3;
     tick(scene);
@@ -368,9 +360,8 @@ TEST_WITH(a_group_of_ours_that_was_changed_is_given_up, setup, teardown)
     expect(scene, 0, "ig_7_100", 7, 100);
 }
 
-TEST_WITH(the_root_group_is_the_upper_end, setup, teardown)
+TEST_ON(the_root_group_is_the_upper_end, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->ways[0] = 6;
     tick(scene);
     expect(scene, 0, "ig_3f_100", 0x3f, 100);
@@ -413,9 +404,8 @@ TEST_WITH(a_container_that_ends_leaves_no_group, setup, teardown)
 }
 
 /* As systemd and docker do within a container. */
-TEST_WITH(who_went_to_a_child_cgroup_is_given_back, setup, teardown)
+TEST_ON(who_went_to_a_child_cgroup_is_given_back, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->ways[0] = scene->ways[1] = 3;
     tick(scene);
     fake_resctrl_go(&scene->fake, 1, 0, true);
@@ -432,9 +422,8 @@ TEST_WITH(who_went_to_a_child_cgroup_is_given_back, setup, teardown)
     assert_string_equal(fake_resctrl_group(&scene->fake, 2), "ig_7_100");
 }
 
-TEST_WITH(an_emptied_cgroup_gives_all_back, setup, teardown)
+TEST_ON(an_emptied_cgroup_gives_all_back, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->ways[0] = scene->ways[1] = 3;
     tick(scene);
     for (unsigned tid = 1; tid <= 2; tid++)
@@ -447,9 +436,8 @@ TEST_WITH(an_emptied_cgroup_gives_all_back, setup, teardown)
 }
 
 /* Not below the container's cgroup: nobody finds them, and the groups are removed. */
-TEST_WITH(who_went_elsewhere_is_given_back_with_the_last_claim, setup, teardown)
+TEST_ON(who_went_elsewhere_is_given_back_with_the_last_claim, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->ways[0] = scene->ways[1] = 3;
     tick(scene);
     fake_resctrl_go(&scene->fake, 1, 2, true);
@@ -466,9 +454,8 @@ TEST_WITH(who_went_elsewhere_is_given_back_with_the_last_claim, setup, teardown)
 }
 
 /* Of a governor whose journal was lost. */
-TEST_WITH(groups_that_nobody_has_claimed_are_removed, setup, teardown)
+TEST_ON(groups_that_nobody_has_claimed_are_removed, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     struct restore_counts counts = {0};
     scene->ways[1] = 3;
     tick(scene);
@@ -515,9 +502,8 @@ static void mount_again(struct scene *scene)
     governor_rig_file(&scene->rig, "proc/self/cpu_resctrl_groups", "res:/\nmon:\n");
 }
 
-TEST_WITH(unmounted_nothing_is_left, setup, teardown)
+TEST_ON(unmounted_nothing_is_left, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     struct verdict why = {0};
     scene->ways[0] = 3;
     tick(scene);
@@ -531,9 +517,8 @@ TEST_WITH(unmounted_nothing_is_left, setup, teardown)
 }
 
 /* As in a pod without the host's mount: groups hold the tasks, though they cannot be looked at. */
-TEST_WITH(not_mounted_here_claims_stay_open, setup, teardown)
+TEST_ON(not_mounted_here_claims_stay_open, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     static const char *const says[] = {"res:/\nmon:\n", "res:gold\nmon:\n", ""};
     scene->ways[0] = scene->ways[1] = 3;
     scene->mba[1] = 50;
@@ -556,9 +541,8 @@ TEST_WITH(not_mounted_here_claims_stay_open, setup, teardown)
     expect_none(scene);
 }
 
-TEST_WITH(what_a_machine_has_not, setup, teardown)
+TEST_ON(what_a_machine_has_not, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     const struct actuator *ways = &scene->actuators.of[KNOB_WAYS];
     const struct actuator *mba = &scene->actuators.of[KNOB_MBA];
     struct verdict why = {0};
@@ -583,9 +567,8 @@ TEST_WITH(what_a_machine_has_not, setup, teardown)
 }
 
 /* AMD's: a group has the bandwidth of the root group, also where that is not all there is. */
-TEST_WITH(ways_beside_bandwidth_that_is_not_in_percent, setup, teardown)
+TEST_ON(ways_beside_bandwidth_that_is_not_in_percent, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->fake.most_bandwidth = 2048;
     fake_resctrl_set(&scene->fake, "/", 0x7ff, 1024);
     scene->ways[0] = 3;
@@ -698,9 +681,8 @@ static void calm_down(struct scene *scene)
             fake_resctrl_join(&scene->fake, i);
 }
 
-TEST_WITH(whatever_happens, setup, teardown)
+TEST_ON(whatever_happens, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     unsigned sequences = governor_start_sequences(150);
     uint64_t seed = DRAW_SEED;
     for (unsigned n = 0; n < sequences; n++) {

@@ -240,9 +240,8 @@ TEST_WITH(numbers_are_never_used_twice, setup, teardown)
     journal_close(&journal);
 }
 
-TEST_WITH(another_boot_voids_it, setup, teardown)
+TEST_ON(another_boot_voids_it, struct governor_rig *rig, setup, teardown)
 {
-    struct governor_rig *rig = *state;
     struct journal journal;
     open_it(rig, &journal);
     fill(&journal);
@@ -282,9 +281,8 @@ TEST_WITH(an_adoption_leaves_one_claim, setup, teardown)
 
 /* Wherever it was cut, what stands before the last line that is whole is known, and the next line
  * is not glued to what was left. */
-TEST_WITH(every_cut_is_survived, setup, teardown)
+TEST_ON(every_cut_is_survived, struct governor_rig *rig, setup, teardown)
 {
-    struct governor_rig *rig = *state;
     struct journal journal;
     char text[8192];
     open_it(rig, &journal);
@@ -312,9 +310,8 @@ TEST_WITH(every_cut_is_survived, setup, teardown)
     }
 }
 
-TEST_WITH(checksums_are_looked_at, setup, teardown)
+TEST_ON(checksums_are_looked_at, struct governor_rig *rig, setup, teardown)
 {
-    struct governor_rig *rig = *state;
     struct journal journal;
     char text[8192], error[256];
     open_it(rig, &journal);
@@ -479,9 +476,8 @@ TEST_WITH(there_is_one_governor, setup, teardown)
 }
 
 /* As who reads /proc/PID/fdinfo does for a moment. */
-TEST_WITH(who_looks_at_its_descriptors_keeps_no_lock, setup, teardown)
+TEST_ON(who_looks_at_its_descriptors_keeps_no_lock, struct governor_rig *rig, setup, teardown)
 {
-    struct governor_rig *rig = *state;
     struct journal journal;
     char error[256];
     open_it(rig, &journal);
@@ -492,9 +488,8 @@ TEST_WITH(who_looks_at_its_descriptors_keeps_no_lock, setup, teardown)
 }
 
 /* One that was killed cannot unlock. */
-TEST_WITH(a_lock_that_is_let_go_late_is_waited_for, setup, teardown)
+TEST_ON(a_lock_that_is_let_go_late_is_waited_for, struct governor_rig *rig, setup, teardown)
 {
-    struct governor_rig *rig = *state;
     char error[256], byte = 0;
     int told[2], err = -EWOULDBLOCK;
     for (int i = 0; i < 10 && err == -EWOULDBLOCK; i++) { /* the child may have no CPU for longer */
@@ -518,9 +513,8 @@ TEST_WITH(a_lock_that_is_let_go_late_is_waited_for, setup, teardown)
     assert_int_equal(err, 0);
 }
 
-TEST_WITH(others_may_not_write_there, setup, teardown)
+TEST_ON(others_may_not_write_there, struct governor_rig *rig, setup, teardown)
 {
-    struct governor_rig *rig = *state;
     char error[256];
     assert_int_equal(chmod(rig->state, 0720), 0);
     assert_int_equal(try_open(rig, error), -EPERM);
@@ -530,9 +524,8 @@ TEST_WITH(others_may_not_write_there, setup, teardown)
     assert_int_equal(try_open(rig, error), 0);
 }
 
-TEST_WITH(without_a_file_there_is_nothing_to_restore, setup, teardown)
+TEST_ON(without_a_file_there_is_nothing_to_restore, struct governor_rig *rig, setup, teardown)
 {
-    struct governor_rig *rig = *state;
     struct journal journal;
     char error[256], text[8];
     assert_int_equal(
@@ -544,9 +537,8 @@ TEST_WITH(without_a_file_there_is_nothing_to_restore, setup, teardown)
 
 /* Call k and those after it fail, for every k: either the claim is in the journal and in memory, or
  * in neither; and when the disk has room again, everything is written again. */
-TEST_WITH(a_full_disk_loses_nothing, setup, teardown)
+TEST_ON(a_full_disk_loses_nothing, struct governor_rig *rig, setup, teardown)
 {
-    struct governor_rig *rig = *state;
     for (unsigned k = 1; k < 12; k++) {
         struct journal journal;
         struct claim first = claim_of("/a"), second = claim_of("/b");
@@ -576,9 +568,8 @@ TEST_WITH(a_full_disk_loses_nothing, setup, teardown)
     }
 }
 
-TEST_WITH(a_release_counts_even_if_the_disk_is_full, setup, teardown)
+TEST_ON(a_release_counts_even_if_the_disk_is_full, struct governor_rig *rig, setup, teardown)
 {
-    struct governor_rig *rig = *state;
     struct journal journal;
     struct claim claim = claim_of("/a");
     open_it(rig, &journal);
@@ -596,9 +587,8 @@ TEST_WITH(a_release_counts_even_if_the_disk_is_full, setup, teardown)
     journal_close(&journal);
 }
 
-TEST_WITH(a_long_file_is_written_anew, setup, teardown)
+TEST_ON(a_long_file_is_written_anew, struct governor_rig *rig, setup, teardown)
 {
-    struct governor_rig *rig = *state;
     struct journal journal;
     struct claim claim = claim_of("/a");
     open_it(rig, &journal);
@@ -623,9 +613,8 @@ TEST(in_memory_it_works_alike)
 }
 
 /* A pipe would hold on to whoever opens it for as long as nobody writes. */
-TEST_WITH(a_pipe_is_refused_at_once, setup, teardown)
+TEST_ON(a_pipe_is_refused_at_once, struct governor_rig *rig, setup, teardown)
 {
-    struct governor_rig *rig = *state;
     struct journal journal;
     char path[160], error[256] = "";
     snprintf(path, sizeof path, "%s/journal", rig->state);
@@ -641,9 +630,8 @@ TEST_WITH(a_pipe_is_refused_at_once, setup, teardown)
 }
 
 /* A journal that is new holds nothing; of one that is empty or torn nobody knows. */
-TEST_WITH(what_may_be_missing, setup, teardown)
+TEST_ON(what_may_be_missing, struct governor_rig *rig, setup, teardown)
 {
-    struct governor_rig *rig = *state;
     struct journal journal;
     char path[160];
     struct stat st;

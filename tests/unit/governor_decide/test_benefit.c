@@ -58,9 +58,8 @@ static void try_hog(struct scene *scene)
     scene->value = 4;
 }
 
-TEST_WITH(who_does_not_help_is_barred, setup, teardown)
+TEST_ON(who_does_not_help_is_barred, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->latency[CART] = 140;
     cut(scene, 1, 12);
     try_hog(scene);
@@ -80,10 +79,9 @@ TEST_WITH(who_does_not_help_is_barred, setup, teardown)
 }
 
 /* 10 minutes, 20, 40, an hour. */
-TEST_WITH(bars_last_longer_each_time, setup, teardown)
+TEST_ON(bars_last_longer_each_time, struct scene *scene, setup, teardown)
 {
     static const unsigned seconds[] = {600, 1200, 2400, 3600, 3600};
-    struct scene *scene = *state;
     scene->latency[CART] = 140;
     for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
         unsigned barred = 0;
@@ -98,9 +96,8 @@ TEST_WITH(bars_last_longer_each_time, setup, teardown)
 }
 
 /* By the cut itself: nobody need be set free to know it. */
-TEST_WITH(who_helps_is_not_tried, setup, teardown)
+TEST_ON(who_helps_is_not_tried, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->latency[CART] = 220;
     windows(scene, 5);
     scene->value = 1;
@@ -111,9 +108,8 @@ TEST_WITH(who_helps_is_not_tried, setup, teardown)
 }
 
 /* Before the cut it was calm, for the hog had just begun: the trial says what the cut could not. */
-TEST_WITH(a_trial_finds_who_helps, setup, teardown)
+TEST_ON(a_trial_finds_who_helps, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     windows(scene, 20);
     scene->latency[CART] = 130;
     scene->value = 1;
@@ -131,9 +127,8 @@ TEST_WITH(a_trial_finds_who_helps, setup, teardown)
 }
 
 /* It begins to wait by chance while he is tried, and goes on when he is held: that was no proof. */
-TEST_WITH(chance_is_no_proof, setup, teardown)
+TEST_ON(chance_is_no_proof, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     windows(scene, 5);
     scene->value = 1;
     windows(scene, 31);
@@ -157,9 +152,8 @@ TEST_WITH(chance_is_no_proof, setup, teardown)
 
 /* Cart waits for itself, pay for the hog: he is not set free at pay's cost, for the line of all
  * windows says as much. */
-TEST_WITH(nobody_is_tried_while_it_helps_another, setup, teardown)
+TEST_ON(nobody_is_tried_while_it_helps_another, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->latency[CART] = 140;
     scene->latency[PAY] = 220;
     windows(scene, 5);
@@ -173,9 +167,8 @@ TEST_WITH(nobody_is_tried_while_it_helps_another, setup, teardown)
 }
 
 /* It is not known of cart yet: he gets a part back. */
-TEST_WITH(in_doubt_he_gets_a_part_back, setup, teardown)
+TEST_ON(in_doubt_he_gets_a_part_back, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->latency[PAY] = 220;
     for (int i = 0; i < 36; i++) {
         scene->latency[CART] = i % 2 ? 100 : 140;
@@ -192,9 +185,8 @@ TEST_WITH(in_doubt_he_gets_a_part_back, setup, teardown)
 }
 
 /* Nobody knows what comes of it: he is held again, and tried again in a minute. */
-TEST_WITH(a_trial_without_a_witness_ends, setup, teardown)
+TEST_ON(a_trial_without_a_witness_ends, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->latency[CART] = 140;
     cut(scene, 1, 12);
     try_hog(scene);
@@ -212,9 +204,8 @@ TEST_WITH(a_trial_without_a_witness_ends, setup, teardown)
     assert_true(benefit_try(scene->benefit, CART, HOG, true));
 }
 
-TEST_WITH(more_pairs_than_there_is_room_for, setup, teardown)
+TEST_ON(more_pairs_than_there_is_room_for, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->latency[CART] = 140;
     cut(scene, 1, 12);
     try_hog(scene);
@@ -228,9 +219,8 @@ TEST_WITH(more_pairs_than_there_is_room_for, setup, teardown)
     assert_true(benefit_is_barred(scene->benefit, CART, HOG));
 }
 
-TEST_WITH(windows_allocate_nothing, setup, teardown)
+TEST_ON(windows_allocate_nothing, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     uint64_t before = malloc_count();
     cut(scene, 1, 12);
     assert_int_equal(malloc_count() - before, 0);

@@ -87,9 +87,8 @@ static void expect(const struct scene *scene, enum chosen_by by, bool one, bool 
 }
 
 /* 91, 1 and 8 % of what the policy's own read; what cart reads is nothing to them. */
-TEST_WITH(by_reads, setup, teardown)
+TEST_ON(by_reads, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     window(scene);
     expect(scene, CHOSEN_BY_NOTHING, false, false, false);
     read_more(scene, reads);
@@ -104,10 +103,9 @@ TEST_WITH(by_reads, setup, teardown)
 }
 
 /* two adds 24.8 ns and three 2 ns, which is 93 and 7 %; one reads most. */
-TEST_WITH(by_latency, setup, teardown)
+TEST_ON(by_latency, struct scene *scene, setup, teardown)
 {
     static const double named[CONTAINERS] = {50, 0, 24.8, 2};
-    struct scene *scene = *state;
     name(scene, named);
     window(scene);
     read_more(scene, reads);
@@ -123,9 +121,8 @@ TEST_WITH(by_latency, setup, teardown)
 }
 
 /* The name of another acquits nobody: who is always equally active has none. */
-TEST_WITH(names_of_others_do_not_choose, setup, teardown)
+TEST_ON(names_of_others_do_not_choose, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     name(scene, reads);
     window(scene);
     name(scene, (const double[CONTAINERS]){50, 0, 0, 0});
@@ -135,9 +132,8 @@ TEST_WITH(names_of_others_do_not_choose, setup, teardown)
 }
 
 /* Who was cut is active no more, and named no more. */
-TEST_WITH(an_answer_holds_for_ten_seconds, setup, teardown)
+TEST_ON(an_answer_holds_for_ten_seconds, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     name(scene, reads);
     window(scene);
     name(scene, (const double[CONTAINERS]){0, 0, 20, 0});
@@ -163,9 +159,8 @@ static void make_wait(struct scene *scene, const double seconds[CONTAINERS])
 }
 
 /* The seconds of ATTRIBUTION.md's example, section 6: 71, 26 and 3 % of 0.26 s. */
-TEST_WITH(by_wait, setup, teardown)
+TEST_ON(by_wait, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     make_wait(scene, reads);
     name(scene, reads);
     window(scene);
@@ -181,9 +176,8 @@ TEST_WITH(by_wait, setup, teardown)
     expect(scene, CHOSEN_BY_WAIT, false, false, false);
 }
 
-TEST_WITH(no_share_is_asked_for, setup, teardown)
+TEST_ON(no_share_is_asked_for, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     culprits_free(scene->culprits);
     assert_int_equal(culprits_new(0, CULPRITS_SURE, &scene->culprits), 0);
     window(scene);
@@ -196,9 +190,8 @@ TEST_WITH(no_share_is_asked_for, setup, teardown)
 }
 
 /* Another order, somebody gone, and a path that another cgroup has now. */
-TEST_WITH(containers_come_and_go, setup, teardown)
+TEST_ON(containers_come_and_go, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     name(scene, reads);
     window(scene);
     name(scene, (const double[CONTAINERS]){0, 0, 20, 0});
@@ -222,9 +215,8 @@ TEST_WITH(containers_come_and_go, setup, teardown)
 }
 
 /* Replicas are one owner: 8 of 13, and 9 of 17, which is not enough. */
-TEST_WITH(replicas_are_one_owner, setup, teardown)
+TEST_ON(replicas_are_one_owner, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->containers[ONE].pod = "report-6b7f9c8d5b-x2x4z";
     scene->containers[TWO].pod = "report-6b7f9c8d5b-k9q7w";
     scene->containers[ONE].container = scene->containers[TWO].container = "work";
@@ -253,9 +245,8 @@ TEST_WITH(replicas_are_one_owner, setup, teardown)
 }
 
 /* Tenants who take turns: it is not who did most before; who is held is still known. */
-TEST_WITH(who_does_nothing_now_is_not_cut, setup, teardown)
+TEST_ON(who_does_nothing_now_is_not_cut, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     window(scene);
     read_more(scene, (const double[CONTAINERS]){0, 50, 0, 0});
     window(scene);
@@ -276,9 +267,8 @@ static bool is_owner(void *context, uint64_t owner)
     return *(const uint64_t *)context == owner;
 }
 
-TEST_WITH(who_is_left_out_leaves_room_for_others, setup, teardown)
+TEST_ON(who_is_left_out_leaves_room_for_others, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     window(scene);
     read_more(scene, reads);
     window(scene);
@@ -299,9 +289,8 @@ TEST_WITH(who_is_left_out_leaves_room_for_others, setup, teardown)
 }
 
 /* 1/e in ten minutes: 91 become 33, and 50 are more. */
-TEST_WITH(what_is_past_counts_less, setup, teardown)
+TEST_ON(what_is_past_counts_less, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     window(scene);
     read_more(scene, reads);
     window(scene);
@@ -311,9 +300,8 @@ TEST_WITH(what_is_past_counts_less, setup, teardown)
     expect(scene, CHOSEN_BY_READS, false, false, true);
 }
 
-TEST_WITH(windows_allocate_nothing, setup, teardown)
+TEST_ON(windows_allocate_nothing, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     uint64_t before = malloc_count();
     for (int i = 0; i < 10; i++)
         window(scene);
@@ -335,9 +323,8 @@ TEST(without_memory)
 }
 
 /* The name stays from 95 down to 80 %; by these alone nobody is cut, unless so configured. */
-TEST_WITH(whose_name_is_not_sure_is_not_cut_by_it, setup, teardown)
+TEST_ON(whose_name_is_not_sure_is_not_cut_by_it, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     const double three[CONTAINERS] = {[THREE] = 20};
     name(scene, three);
     window(scene);

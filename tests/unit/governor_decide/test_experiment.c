@@ -412,9 +412,8 @@ static void expect_results(const struct scene *scene, size_t n)
 
 #define EXPERIMENT ",\"experiment\":true"
 
-TEST_WITH(who_makes_memory_slow_is_confirmed, setup, teardown)
+TEST_ON(who_makes_memory_slow_is_confirmed, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start(scene, true, "safe", EXPERIMENT);
     ticks(scene, 3000);
     assert_int_equal(scene->slots, 0); /* a restart is no way to a second one in an hour */
@@ -440,9 +439,8 @@ TEST_WITH(who_makes_memory_slow_is_confirmed, setup, teardown)
     assert_int_equal(got->ended_wall_ns, result(scene, 0)->ended_wall_ns);
 }
 
-TEST_WITH(an_innocent_is_refuted, setup, teardown)
+TEST_ON(an_innocent_is_refuted, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->effect = 0;
     start(scene, true, "safe", EXPERIMENT);
     an_hour_later(scene);
@@ -453,9 +451,8 @@ TEST_WITH(an_innocent_is_refuted, setup, teardown)
 }
 
 /* In noise of 30 % nothing is ever decided, and the same container is tried again and again. */
-TEST_WITH(eight_seconds_in_any_hour, setup, teardown)
+TEST_ON(eight_seconds_in_any_hour, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     uint64_t began_ns = scene->now_ns;
     scene->noise = 0.3;
     start(scene, true, "safe", EXPERIMENT);
@@ -470,9 +467,8 @@ TEST_WITH(eight_seconds_in_any_hour, setup, teardown)
     assert_true(scene->held_at[0] - began_ns >= HOUR);
 }
 
-TEST_WITH(who_does_something_else_is_let_be, setup, teardown)
+TEST_ON(who_does_something_else_is_let_be, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->noise = 0.3;
     start(scene, true, "safe", EXPERIMENT);
     an_hour_later(scene);
@@ -486,9 +482,8 @@ TEST_WITH(who_does_something_else_is_let_be, setup, teardown)
 }
 
 /* Algorithm 1 begins at the base, and takes some calm ticks to give all back. */
-TEST_WITH(not_while_anything_is_held, setup, teardown)
+TEST_ON(not_while_anything_is_held, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start(scene, true, "paper", EXPERIMENT);
     scene->now_ns += HOUR;
     scene->shop_ns = 131;
@@ -501,7 +496,7 @@ TEST_WITH(not_while_anything_is_held, setup, teardown)
     expect_free(scene);
 }
 
-TEST_WITH(never_unasked, setup, teardown)
+TEST_ON(never_unasked, struct scene *scene, setup, teardown)
 {
     static const struct {
         bool enforce;
@@ -512,7 +507,6 @@ TEST_WITH(never_unasked, setup, teardown)
         {true, "replay", EXPERIMENT},
         {true, "", EXPERIMENT},
     };
-    struct scene *scene = *state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         scene->source = cases[i].source;
         start(scene, cases[i].enforce, "safe", cases[i].rest);
@@ -530,9 +524,8 @@ TEST_WITH(never_unasked, setup, teardown)
 }
 
 /* It has moved to the place of another holding when it is to be given back. */
-TEST_WITH(who_moves_is_given_back, setup, teardown)
+TEST_ON(who_moves_is_given_back, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->noise = 0.3;
     start(scene, true, "safe", EXPERIMENT);
     scene->now_ns += HOUR;
@@ -546,9 +539,8 @@ TEST_WITH(who_moves_is_given_back, setup, teardown)
 }
 
 /* A third of it each: one alone would be refuted. */
-TEST_WITH(all_replicas_are_held, setup, teardown)
+TEST_ON(all_replicas_are_held, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->n = CONTAINERS;
     start(scene, true, "safe", EXPERIMENT);
     an_hour_later(scene);
@@ -562,9 +554,8 @@ TEST_WITH(all_replicas_are_held, setup, teardown)
 
 /* Its least is a third of what it uses, or the bursts of a held slot are mostly of the time in
  * which it runs. That it uses less afterwards is the holding's own doing. */
-TEST_WITH(three_times_its_least, setup, teardown)
+TEST_ON(three_times_its_least, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->batch_cpus = 2.9;
     start(scene, true, "safe", EXPERIMENT);
     an_hour_later(scene);
@@ -578,10 +569,9 @@ TEST_WITH(three_times_its_least, setup, teardown)
 }
 
 /* Two that began together have a half each at most; two that always go together have none. */
-TEST_WITH(who_is_in_a_group_is_tried, setup, teardown)
+TEST_ON(who_is_in_a_group_is_tried, struct scene *scene, setup, teardown)
 {
     static const double probabilities[] = {0.45, NAN};
-    struct scene *scene = *state;
     for (size_t i = 0; i < 2; i++) {
         scene->batch_probability = probabilities[i];
         scene->suspicion = "suspected";
@@ -600,9 +590,8 @@ TEST_WITH(who_is_in_a_group_is_tried, setup, teardown)
 }
 
 /* Undecided the first time, and less probable than who was not tried. */
-TEST_WITH(who_waits_longest_comes_first, setup, teardown)
+TEST_ON(who_waits_longest_comes_first, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->noise = 0.3;
     scene->compute_cpus = 3;
     scene->victim = "compute";
@@ -620,9 +609,8 @@ TEST_WITH(who_waits_longest_comes_first, setup, teardown)
 }
 
 /* Of an exporter with few ticks. */
-TEST_WITH(five_minutes_end_it, setup, teardown)
+TEST_ON(five_minutes_end_it, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->noise = 0.3;
     start(scene, true, "safe", EXPERIMENT);
     an_hour_later(scene);
@@ -637,9 +625,8 @@ TEST_WITH(five_minutes_end_it, setup, teardown)
 }
 
 /* Nothing is held for what cannot be measured. */
-TEST_WITH(disturbed_bursts_hold_nobody, setup, teardown)
+TEST_ON(disturbed_bursts_hold_nobody, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->disturbed = true;
     start(scene, true, "safe", EXPERIMENT);
     an_hour_later(scene);
@@ -650,9 +637,8 @@ TEST_WITH(disturbed_bursts_hold_nobody, setup, teardown)
 
 /* batch is held for shop, which waits as long; so it has everything back, to see what comes of it.
  */
-TEST_WITH(not_while_a_cut_is_tried, setup, teardown)
+TEST_ON(not_while_a_cut_is_tried, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->batch_probability = 0.97;
     start(scene, true, "safe", EXPERIMENT);
     an_hour_later(scene);
@@ -677,9 +663,8 @@ TEST_WITH(not_while_a_cut_is_tried, setup, teardown)
 }
 
 /* Nothing can be written when the slot ends: no other slot until it could. */
-TEST_WITH(what_could_not_be_given_back_is_tried_again, setup, teardown)
+TEST_ON(what_could_not_be_given_back_is_tried_again, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     char quota[64];
     start(scene, true, "safe", EXPERIMENT);
     scene->now_ns += HOUR;
@@ -727,9 +712,8 @@ TEST_WITH(what_could_not_be_given_back_is_tried_without_a_view, setup, teardown)
     expect_free(scene);
 }
 
-TEST_WITH(a_pause_and_an_end_find_nobody_held, setup, teardown)
+TEST_ON(a_pause_and_an_end_find_nobody_held, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->noise = 0.3;
     start(scene, true, "safe", EXPERIMENT);
     an_hour_later(scene);
@@ -781,9 +765,8 @@ static void expect_cut(struct scene *scene, const char *path, const char *chosen
 }
 
 /* Named with 0.85 is below 'sure': the next answer chooses, until the experiment. */
-TEST_WITH(who_is_confirmed_may_be_cut, setup, teardown)
+TEST_ON(who_is_confirmed_may_be_cut, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->batch_probability = 0.85;
     start(scene, true, "safe", EXPERIMENT);
     ticks(scene, 20);

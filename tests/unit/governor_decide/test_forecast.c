@@ -153,9 +153,8 @@ static void expect_words(const struct forecast_pair *pair, const char *words)
     textbuf_release(&text);
 }
 
-TEST_WITH(the_example, setup, teardown)
+TEST_ON(the_example, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     struct forecast_brought brought;
     take(scene);
     expect_ns(scene->containers[CART].latency_seconds, 140);
@@ -183,9 +182,8 @@ TEST_WITH(the_example, setup, teardown)
                        "shop/cart-0/cart would have waited 30 ns less (24 to 36)");
 }
 
-TEST_WITH(what_is_not_known_is_not_said, setup, teardown)
+TEST_ON(what_is_not_known_is_not_said, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     struct forecast_brought brought;
     scene->containers[JOB].caused_seconds = scene->containers[JOB].caused_sd_seconds = NAN;
     take(scene);
@@ -207,9 +205,8 @@ TEST_WITH(what_is_not_known_is_not_said, setup, teardown)
 
 /* The same tick again, a gap, a victim that does not read, a container that needs no more than it
  * may have; and nobody is faster than when it is calm, nor slower than it is. */
-TEST_WITH(what_does_not_count, setup, teardown)
+TEST_ON(what_does_not_count, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     take(scene);
     hold(scene, 1, "shop/cart-0/cart");
     next(scene, 1);
@@ -237,9 +234,8 @@ TEST_WITH(what_does_not_count, setup, teardown)
 }
 
 /* It is one pair for each victim, and each second is of one alone. */
-TEST_WITH(each_for_whom_it_was_cut_last, setup, teardown)
+TEST_ON(each_for_whom_it_was_cut_last, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     size_t n;
     take(scene);
     hold(scene, 2, "shop/cart-0/cart");
@@ -257,9 +253,8 @@ TEST_WITH(each_for_whom_it_was_cut_last, setup, teardown)
 }
 
 /* What the victim lost while nobody would have been held is no part of what holding saves. */
-TEST_WITH(cycles_between_two_holds_do_not_count, setup, teardown)
+TEST_ON(cycles_between_two_holds_do_not_count, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     take(scene);
     hold(scene, 1, "shop/cart-0/cart");
     for (int i = 0; i < 3; i++) /* the first is what the second is counted from */
@@ -276,9 +271,8 @@ TEST_WITH(cycles_between_two_holds_do_not_count, setup, teardown)
 }
 
 /* Who was cut a moment ago, and not held in any tick yet, is not the oldest. */
-TEST_WITH(the_oldest_is_forgotten, setup, teardown)
+TEST_ON(the_oldest_is_forgotten, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     size_t n;
     take(scene);
     hold(scene, 1, "shop/cart-0/cart");

@@ -165,9 +165,8 @@ static struct scene *started_warm(void **state)
 }
 
 /* Algorithm 1 through documents and files; the numbers are those of the formula's test. */
-TEST_WITH(the_paper_s_loop, setup, teardown)
+TEST_ON(the_paper_s_loop, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     static const double latencies[] = {100, 104, 103, 131, 129, 101, 102, 103, 104, 105, 99};
     static const char *const quotas[] = {"150000 100000", "200000 100000", "250000 100000",
                                          "100000 100000", "100000 100000", "150000 100000",
@@ -246,9 +245,8 @@ TEST_WITH(who_does_not_read_is_not_cut, setup, teardown)
 }
 
 /* compute reads 1 %, and is what the latency follows; batch reads 99 %. */
-TEST_WITH(attribution_chooses_before_reads, setup, teardown)
+TEST_ON(attribution_chooses_before_reads, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     struct governor_state look;
     start(scene, true, "paper");
     scene->caused[0] = scene->caused[1] = 1;
@@ -272,9 +270,8 @@ TEST_WITH(attribution_chooses_before_reads, setup, teardown)
 }
 
 /* batch has the only claim, and compute makes shop wait; before, nobody asks again and again. */
-TEST_WITH(at_the_limit_of_claims_the_culprit_is_cut, setup, teardown)
+TEST_ON(at_the_limit_of_claims_the_culprit_is_cut, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     struct governor_state look;
     scene->claims = 1;
     start(scene, true, "paper");
@@ -299,9 +296,8 @@ TEST_WITH(at_the_limit_of_claims_the_culprit_is_cut, setup, teardown)
 }
 
 /* Of kube-system, which reads most. */
-TEST_WITH(who_is_exempt_is_not_to_be_moved, setup, teardown)
+TEST_ON(who_is_exempt_is_not_to_be_moved, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     struct governor_state look;
     scene->config = governor_start_threshold(&scene->rig, "paper", "},\"advice\":{");
     scene->governor = governor_start(&scene->rig, scene->config, true, scene->now_ns, &scene->last);
@@ -314,9 +310,8 @@ TEST_WITH(who_is_exempt_is_not_to_be_moved, setup, teardown)
     assert_string_equal(look.policies.advice->candidate, "jobs/batch-0/batch");
 }
 
-TEST_WITH(observing_it_decides_and_writes_nothing, setup, teardown)
+TEST_ON(observing_it_decides_and_writes_nothing, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start(scene, false, "paper");
     for (int i = 0; i < 12; i++)
         tick(scene, i == 9 ? 131 : 100);
@@ -344,9 +339,8 @@ TEST_WITH(an_idle_protected_container_is_below, setup, teardown)
     expect_quota(scene, BATCH, "150000 100000");
 }
 
-TEST_WITH(without_a_signal_nothing_is_held, setup, teardown)
+TEST_ON(without_a_signal_nothing_is_held, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start(scene, true, "paper");
     for (int i = 0; i < 10; i++)
         tick(scene, 0); /* never a baseline */
@@ -354,9 +348,8 @@ TEST_WITH(without_a_signal_nothing_is_held, setup, teardown)
 }
 
 /* There is room for 1,024 by each policy. */
-TEST_WITH(protected_ones_beyond_the_table_are_counted, setup, teardown)
+TEST_ON(protected_ones_beyond_the_table_are_counted, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     struct governor_state look;
     struct textbuf text = TEXTBUF_INIT;
     char name[16];
@@ -381,9 +374,8 @@ TEST_WITH(protected_ones_beyond_the_table_are_counted, setup, teardown)
     assert_int_equal(enforcer_counts(look.enforcer)->limited[GUARD_TABLE], 3);
 }
 
-TEST_WITH(a_dead_exporter_lets_everything_go, setup, teardown)
+TEST_ON(a_dead_exporter_lets_everything_go, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     struct governor_state look;
     start_warm(scene);
     tick(scene, 131);
@@ -428,9 +420,8 @@ TEST_WITH(paused_it_stays_up_and_does_nothing, setup, teardown)
 }
 
 /* It was killed; the next one puts back what is open, whichever keys it has. */
-TEST_WITH(the_next_one_puts_back, setup, teardown)
+TEST_ON(the_next_one_puts_back, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     for (int enforce = 0; enforce < 2; enforce++) {
         start(scene, true, "paper");
         for (int i = 0; i < 6; i++)
@@ -445,9 +436,8 @@ TEST_WITH(the_next_one_puts_back, setup, teardown)
 }
 
 /* Also of what was put back, or could not be, before there was a page. */
-TEST_WITH(the_start_s_restores_are_told, setup, teardown)
+TEST_ON(the_start_s_restores_are_told, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     struct governor_state look;
     start_warm(scene);
     tick(scene, 131);
@@ -505,9 +495,8 @@ static void run_in(struct scene *scene, const char *own)
 
 /* Whatever it is called, and whoever shares its pod; a name alone is anybody's to take. The
  * exporter says which it is: here and below the governor's namespace is not exempt. */
-TEST_WITH(its_own_pod_is_let_alone, setup, teardown)
+TEST_ON(its_own_pod_is_let_alone, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     governor_rig_folder(&scene->rig, "proc/self");
     scene->one_pod = true;
     scene->exporter = 1;
@@ -516,9 +505,8 @@ TEST_WITH(its_own_pod_is_let_alone, setup, teardown)
     expect_quota(scene, COMPUTE, "300000 100000");
 }
 
-TEST_WITH(its_own_container_is_let_alone, setup, teardown)
+TEST_ON(its_own_container_is_let_alone, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     governor_rig_folder(&scene->rig, "proc/self");
     scene->exporter = 1;
     run_in(scene, COMPUTE);
@@ -527,27 +515,24 @@ TEST_WITH(its_own_container_is_let_alone, setup, teardown)
 }
 
 /* As a service of the root cgroup it is in no container, and nobody is exempt for it. */
-TEST_WITH(in_the_root_cgroup_nobody_is_exempt, setup, teardown)
+TEST_ON(in_the_root_cgroup_nobody_is_exempt, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     governor_rig_folder(&scene->rig, "proc/self");
     run_in(scene, "");
     expect_quota(scene, BATCH, "100000 100000");
     expect_quota(scene, COMPUTE, "100000 100000");
 }
 
-TEST_WITH(a_name_exempts_nobody, setup, teardown)
+TEST_ON(a_name_exempts_nobody, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->compute = "interference_exporter";
     start_warm(scene);
     tick(scene, 131);
     expect_quota(scene, COMPUTE, "100000 100000");
 }
 
-TEST_WITH(the_exporter_is_let_alone, setup, teardown)
+TEST_ON(the_exporter_is_let_alone, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->exporter = governor_rig_inode(&scene->rig, COMPUTE);
     start_warm(scene);
     tick(scene, 131);
@@ -555,9 +540,8 @@ TEST_WITH(the_exporter_is_let_alone, setup, teardown)
     expect_quota(scene, COMPUTE, "300000 100000");
 }
 
-TEST_WITH(the_exporter_s_pod_is_let_alone, setup, teardown)
+TEST_ON(the_exporter_s_pod_is_let_alone, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->exporter = governor_rig_inode(&scene->rig, COMPUTE);
     scene->one_pod = true;
     start_warm(scene);
@@ -566,9 +550,8 @@ TEST_WITH(the_exporter_s_pod_is_let_alone, setup, teardown)
 }
 
 /* It may be any of the governor's namespace. */
-TEST_WITH(an_exporter_that_does_not_say_is_let_alone, setup, teardown)
+TEST_ON(an_exporter_that_does_not_say_is_let_alone, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     governor_rig_folder(&scene->rig, "proc/self");
     run_in(scene, COMPUTE);
     expect_quota(scene, BATCH, "300000 100000");
@@ -602,9 +585,8 @@ TEST_WITH(cpus_that_go_clamp, setup, teardown)
     expect_quota(scene, BATCH, "300000 100000");
 }
 
-TEST_WITH(a_new_configuration, setup, teardown)
+TEST_ON(a_new_configuration, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     char error[256] = "";
     start_warm(scene);
     tick(scene, 131);
@@ -626,9 +608,8 @@ TEST_WITH(a_new_configuration, setup, teardown)
 }
 
 /* The exporter lists them for two more minutes. */
-TEST_WITH(who_has_ended_has_vanished, setup, teardown)
+TEST_ON(who_has_ended_has_vanished, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     struct governor_state look;
     start_warm(scene);
     tick(scene, 131);
@@ -641,9 +622,8 @@ TEST_WITH(who_has_ended_has_vanished, setup, teardown)
 }
 
 /* What a container has is what it has earned, whatever of the file was edited. */
-TEST_WITH(another_configuration_cuts_nobody, setup, teardown)
+TEST_ON(another_configuration_cuts_nobody, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     char error[256] = "";
     struct governor_state look;
     start_warm(scene);
@@ -668,10 +648,9 @@ TEST_WITH(another_configuration_cuts_nobody, setup, teardown)
 }
 
 /* Another mode goes on from what it finds, and back. */
-TEST_WITH(another_mode_cuts_nobody, setup, teardown)
+TEST_ON(another_mode_cuts_nobody, struct scene *scene, setup, teardown)
 {
     static const char *const modes[] = {"safe", "paper"};
-    struct scene *scene = *state;
     char error[256] = "";
     start_warm(scene);
     tick(scene, 131);
@@ -691,9 +670,8 @@ TEST_WITH(another_mode_cuts_nobody, setup, teardown)
 }
 
 /* Nobody waits yet: in mode safe, the default, a start takes nothing. */
-TEST_WITH(a_start_takes_nothing, setup, teardown)
+TEST_ON(a_start_takes_nothing, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start(scene, true, "safe");
     warm_up(scene);
     for (int i = 0; i < 20; i++)
@@ -712,9 +690,8 @@ TEST_WITH(a_start_takes_nothing, setup, teardown)
 }
 
 /* In mode paper it does, and nobody is to blame. */
-TEST_WITH(a_start_by_the_paper_blames_nobody, setup, teardown)
+TEST_ON(a_start_by_the_paper_blames_nobody, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start_warm(scene);
     tick(scene, 131);
     expect_quota(scene, BATCH, "100000 100000");
@@ -722,9 +699,8 @@ TEST_WITH(a_start_by_the_paper_blames_nobody, setup, teardown)
     assert_string_equal(scene->last.cause, "");
 }
 
-TEST_WITH(stopping_puts_all_back, setup, teardown)
+TEST_ON(stopping_puts_all_back, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start_warm(scene);
     tick(scene, 131);
     expect_quota(scene, BATCH, "100000 100000");
@@ -735,9 +711,8 @@ TEST_WITH(stopping_puts_all_back, setup, teardown)
 
 /* The n-th allocation fails, in the start or in a tick: then nothing was changed, or all that was
  * is in the journal. */
-TEST_WITH(memory_that_runs_out, setup, teardown)
+TEST_ON(memory_that_runs_out, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     static const double latencies[] = {100, 100, 100, 100, 100, 131, 100, 100};
     unsigned failed = 0;
     if (!malloc_fail(0))
@@ -779,9 +754,8 @@ TEST_WITH(memory_that_runs_out, setup, teardown)
 }
 
 /* The class's base is one core. */
-TEST_WITH(a_quota_at_base_without_a_claim, setup, teardown)
+TEST_ON(a_quota_at_base_without_a_claim, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     static const struct {
         const char *quota;
         bool left;

@@ -223,9 +223,8 @@ static int until_free(struct scene *scene, int most)
 
 /* It has no baseline. With the fifth fresh tick the governor begins, three full ones later the hold
  * does; two ticks of it are lost. Theta is 1.1 times the mean, 110. */
-TEST_WITH(theta_is_learned, setup, teardown)
+TEST_ON(theta_is_learned, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start(scene);
     assert_int_equal(until_held(scene, 20), 8);
     assert_true(has(scene, BATCH, BASE) && has(scene, CART, "200000 100000"));
@@ -250,9 +249,8 @@ TEST_WITH(theta_is_learned, setup, teardown)
 }
 
 /* The exporter's baseline stands until then, and no longer. */
-TEST_WITH(what_was_learned_comes_before_the_baseline, setup, teardown)
+TEST_ON(what_was_learned_comes_before_the_baseline, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->guests[CART].baseline = 80;
     start(scene);
     until_held(scene, 20);
@@ -263,9 +261,8 @@ TEST_WITH(what_was_learned_comes_before_the_baseline, setup, teardown)
 }
 
 /* Its quota is read while it waits; a tick of a hold, and one afterwards, allocate nothing. */
-TEST_WITH(nothing_is_allocated, setup, teardown)
+TEST_ON(nothing_is_allocated, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start(scene);
     scene->guests[CART].cpus = 1;
     ticks(scene, 10);
@@ -280,9 +277,8 @@ TEST_WITH(nothing_is_allocated, setup, teardown)
     assert_in_range(scene->rig.control_writes - writes, 0, 1);
 }
 
-TEST_WITH(by_default_nobody_is_held, setup, teardown)
+TEST_ON(by_default_nobody_is_held, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start_with(scene, true, ",\"mode\":\"paper\"", "");
     ticks(scene, 100);
     assert_int_equal(scene->rig.control_writes, 0);
@@ -292,9 +288,8 @@ TEST_WITH(by_default_nobody_is_held, setup, teardown)
 /* ---- which ticks count ---- */
 
 /* 1.8 of its two CPUs are not 95 %; nor is its reading memory enough, nor is being busy. */
-TEST_WITH(nobody_is_held_while_it_idles, setup, teardown)
+TEST_ON(nobody_is_held_while_it_idles, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start(scene);
     scene->guests[CART].cpus = 1.8;
     ticks(scene, 50);
@@ -308,9 +303,8 @@ TEST_WITH(nobody_is_held_while_it_idles, setup, teardown)
     assert_float_equal(calibration_of(scene, CART)->used_cpus, 2, 1e-6);
 }
 
-TEST_WITH(a_hold_ends_when_it_idles, setup, teardown)
+TEST_ON(a_hold_ends_when_it_idles, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start(scene);
     until_held(scene, 20);
     ticks(scene, 9);
@@ -325,9 +319,8 @@ TEST_WITH(a_hold_ends_when_it_idles, setup, teardown)
 }
 
 /* It uses three quarters of one CPU at most, which the configuration says. */
-TEST_WITH(the_configuration_says_what_full_is, setup, teardown)
+TEST_ON(the_configuration_says_what_full_is, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->guests[CART].cpus = 0.75;
     start_with(scene, true, THROTTLE, ",\"cores\":0.75");
     assert_int_equal(until_held(scene, 20), 8);
@@ -335,9 +328,8 @@ TEST_WITH(the_configuration_says_what_full_is, setup, teardown)
 }
 
 /* Then each tick counts in which it has a latency. */
-TEST_WITH(where_full_cannot_be_told, setup, teardown)
+TEST_ON(where_full_cannot_be_told, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->guests[CART].cpus = 0.1;
     scene->no_base = true;
     start(scene);
@@ -347,9 +339,8 @@ TEST_WITH(where_full_cannot_be_told, setup, teardown)
 }
 
 /* Who begins meanwhile runs free for a tick, which is none of the samples, nor is the next. */
-TEST_WITH(all_of_best_effort_is_at_its_least, setup, teardown)
+TEST_ON(all_of_best_effort_is_at_its_least, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start(scene);
     until_held(scene, 20);
     ticks(scene, 11);
@@ -364,9 +355,8 @@ TEST_WITH(all_of_best_effort_is_at_its_least, setup, teardown)
 }
 
 /* Thirty seconds, not thirty ticks; its CPUs are used in the whole window, or it does not count. */
-TEST_WITH(ticks_of_a_tenth, setup, teardown)
+TEST_ON(ticks_of_a_tenth, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->interval_ns = SECOND / 10;
     scene->constant = true;
     start(scene);
@@ -380,9 +370,8 @@ TEST_WITH(ticks_of_a_tenth, setup, teardown)
 /* ---- what does not work ---- */
 
 /* Of three ticks one is full: at most 120 s, then the baseline, and never again for this start. */
-TEST_WITH(too_few_samples, setup, teardown)
+TEST_ON(too_few_samples, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     int held = 0;
     start(scene);
     until_held(scene, 20);
@@ -404,9 +393,8 @@ TEST_WITH(too_few_samples, setup, teardown)
     assert_true(has(scene, BATCH, BASE)); /* 98 is over 88 */
 }
 
-TEST_WITH(observing_it_learns_nothing, setup, teardown)
+TEST_ON(observing_it_learns_nothing, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start_with(scene, false, THROTTLE, "");
     until_held(scene, 20);
     assert_int_equal(scene->last.outcome, OUTCOME_DRY_RUN);
@@ -420,9 +408,8 @@ TEST_WITH(observing_it_learns_nothing, setup, teardown)
 
 /* ---- who comes and goes ---- */
 
-TEST_WITH(a_second_one_starts_meanwhile, setup, teardown)
+TEST_ON(a_second_one_starts_meanwhile, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start(scene);
     until_held(scene, 20);
     ticks(scene, 15);
@@ -433,9 +420,8 @@ TEST_WITH(a_second_one_starts_meanwhile, setup, teardown)
     assert_int_equal(ended(scene, CALIBRATION_LEARNED), 2);
 }
 
-TEST_WITH(it_ends_meanwhile, setup, teardown)
+TEST_ON(it_ends_meanwhile, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start(scene);
     until_held(scene, 20);
     ticks(scene, 10);
@@ -452,9 +438,8 @@ TEST_WITH(it_ends_meanwhile, setup, teardown)
 }
 
 /* A path that is used again is another start; what was learned was of the other one. */
-TEST_WITH(each_start_is_its_own, setup, teardown)
+TEST_ON(each_start_is_its_own, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start(scene);
     until_held(scene, 20);
     until_free(scene, 120);
@@ -468,11 +453,10 @@ TEST_WITH(each_start_is_its_own, setup, teardown)
 }
 
 /* A pod that crashes each minute: in any ten minutes best effort is held for 120 s at most. */
-TEST_WITH(one_that_is_restarted_each_minute, setup, teardown)
+TEST_ON(one_that_is_restarted_each_minute, struct scene *scene, setup, teardown)
 {
     enum { TICKS = 3600, WINDOW = 600 };
     static bool held[TICKS];
-    struct scene *scene = *state;
     int most = 0, sum = 0;
     start(scene);
     for (int i = 0; i < TICKS; i++) {
@@ -488,9 +472,8 @@ TEST_WITH(one_that_is_restarted_each_minute, setup, teardown)
 
 /* ---- the governor itself ---- */
 
-TEST_WITH(a_governor_that_is_killed, setup, teardown)
+TEST_ON(a_governor_that_is_killed, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start(scene);
     until_held(scene, 20);
     ticks(scene, 10);
@@ -503,9 +486,8 @@ TEST_WITH(a_governor_that_is_killed, setup, teardown)
 }
 
 /* All is free at once. Then it begins anew, a minute after the end, and keeps its samples. */
-TEST_WITH(paused_it_holds_nobody, setup, teardown)
+TEST_ON(paused_it_holds_nobody, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start(scene);
     until_held(scene, 20);
     ticks(scene, 11);
@@ -521,9 +503,8 @@ TEST_WITH(paused_it_holds_nobody, setup, teardown)
     assert_int_equal(until_free(scene, 120), 21);
 }
 
-TEST_WITH(another_configuration_goes_on, setup, teardown)
+TEST_ON(another_configuration_goes_on, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     char error[256] = "";
     start(scene);
     until_held(scene, 20);
@@ -544,9 +525,8 @@ TEST_WITH(another_configuration_goes_on, setup, teardown)
 }
 
 /* Who was given up since it did not help stays free for its ten minutes. */
-TEST_WITH(who_was_given_up_is_not_held, setup, teardown)
+TEST_ON(who_was_given_up_is_not_held, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start_with(scene, true, ",\"calibrate\":\"throttle\"", "");
     until_held(scene, 20);
     until_free(scene, 120);

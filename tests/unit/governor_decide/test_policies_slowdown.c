@@ -379,9 +379,8 @@ TEST_WITH(a_counter_that_begins_anew_is_no_reading, setup, teardown)
     after(scene, 1, KNOB_WAYS, 7, 7, 0);
 }
 
-TEST_WITH(of_too_many_some_are_not_heard, setup, teardown)
+TEST_ON(of_too_many_some_are_not_heard, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     static struct governed many[CLAIMS_MAX + 2];
     static struct view_container containers[CLAIMS_MAX + 2];
     static char paths[CLAIMS_MAX + 2][16];
@@ -418,9 +417,8 @@ static void start_bound(struct scene *scene, double slowdown, double one, double
 }
 
 /* one reads 5 % of what best effort reads. */
-TEST_WITH(who_reads_gets_less_bandwidth, setup, teardown)
+TEST_ON(who_reads_gets_less_bandwidth, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start_bound(scene, 1.6, 5e4, 95e4);
     run(scene, 1);
     after(scene, 1, KNOB_MBA, 100, 90, 0);
@@ -453,9 +451,8 @@ TEST_WITH(ten_points_a_step_whatever_the_machine_has, setup, teardown)
 }
 
 /* While nobody is slow it rises to what there is, not to 100: the first step down is one. */
-TEST_WITH(no_more_than_there_is, setup, teardown)
+TEST_ON(no_more_than_there_is, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->knobs.percent_most = 60;
     start_bound(scene, 1.1, 5e4, 95e4);
     run(scene, 1);
@@ -465,9 +462,8 @@ TEST_WITH(no_more_than_there_is, setup, teardown)
 }
 
 /* one reads 95 %, and two makes others wait. */
-TEST_WITH(attribution_chooses_before_reads, setup, teardown)
+TEST_ON(attribution_chooses_before_reads, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start_bound(scene, 1.6, 95e4, 5e4);
     for (size_t i = 0; i < CONTAINERS; i++)
         scene->waits[i] = i == 3 ? 0.2 : 0.01;
@@ -482,11 +478,10 @@ TEST_WITH(attribution_chooses_before_reads, setup, teardown)
 }
 
 /* one reads 95 %, and then two by far more; there is a claim for one of them. */
-TEST_WITH(at_the_limit_of_claims_the_culprit_gets_less, setup, teardown)
+TEST_ON(at_the_limit_of_claims_the_culprit_gets_less, struct scene *scene, setup, teardown)
 {
     static const struct guard_limits one = {
         .claims = 1, .writes_per_second = 1000, .cuts_per_10m = 60};
-    struct scene *scene = *state;
     start_bound(scene, 1.6, 95e4, 5e4);
     enforcer_set_limits(scene->enforcer, &one);
     run(scene, 1);
@@ -519,9 +514,8 @@ static void start_fair(struct scene *scene)
 }
 
 /* 4 2 1.6 -> 100 50 40, ten points a step. */
-TEST_WITH(bandwidth_by_slowdown, setup, teardown)
+TEST_ON(bandwidth_by_slowdown, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start_fair(scene);
     after(scene, 1, KNOB_MBA, 100, 90, 90);
     after(scene, 4, KNOB_MBA, 100, 50, 50);
@@ -549,9 +543,8 @@ TEST_WITH(each_has_its_own_floor, setup, teardown)
 }
 
 /* In steps of the machine's of one point: 4 2 1.55 -> 100 50 40, and not 39, ten points a step. */
-TEST_WITH(shares_are_ten_points_apart, setup, teardown)
+TEST_ON(shares_are_ten_points_apart, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->knobs.percent_step = 1;
     start_fair(scene);
     scene->slowdowns[4] = 1.55;
@@ -560,9 +553,8 @@ TEST_WITH(shares_are_ten_points_apart, setup, teardown)
 }
 
 /* three computes only, from where it has 40: it may be waiting for three steps. */
-TEST_WITH(who_is_idle_gets_its_bandwidth_back, setup, teardown)
+TEST_ON(who_is_idle_gets_its_bandwidth_back, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start_fair(scene);
     after(scene, 6, KNOB_MBA, 100, 50, 40);
     scene->slowdowns[4] = NAN;
@@ -590,9 +582,8 @@ TEST_WITH(both_at_once, setup, teardown)
 }
 
 /* Two containers with two settings each are four claims. */
-TEST_WITH(claims_are_settings, setup, teardown)
+TEST_ON(claims_are_settings, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     const struct guard_limits limits = {.claims = 3, .writes_per_second = 1000, .cuts_per_10m = 60};
     start(scene, WAYS() "," MBA());
     enforcer_set_limits(scene->enforcer, &limits);
@@ -685,9 +676,8 @@ static void set_limits(struct scene *scene, size_t claims, double writes)
 }
 
 /* Three containers with two settings each; nobody is held for nothing. */
-TEST_WITH(without_room_for_all_no_epoch_begins, setup, teardown)
+TEST_ON(without_room_for_all_no_epoch_begins, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     FILE *file = log_to_file(scene);
     start(scene, EPOCHS);
     set_limits(scene, 5, 1000);
@@ -766,9 +756,8 @@ TEST_WITH(who_gets_free_spoils_the_epoch, setup, teardown)
 }
 
 /* A machine that allocates ways, but no bandwidth. */
-TEST_WITH(what_the_machine_has_not_is_not_held, setup, teardown)
+TEST_ON(what_the_machine_has_not_is_not_held, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->actuators.of[KNOB_MBA] = (struct actuator){0};
     start(scene, EPOCHS);
     run_epochs(scene, 103, 6.818e-3, 1);

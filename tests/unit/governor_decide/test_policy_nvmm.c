@@ -204,9 +204,8 @@ static void engage(struct scene *scene)
     assert_int_equal(kept(scene), WRITERS);
 }
 
-TEST_WITH(many_writers_are_kept_together, setup, teardown)
+TEST_ON(many_writers_are_kept_together, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     engage(scene);
     assert_int_equal(scene->last.policy, POLICY_NVMM_CORES);
     assert_int_equal(scene->last.knob, KNOB_AFFINITY);
@@ -222,18 +221,16 @@ TEST_WITH(many_writers_are_kept_together, setup, teardown)
     assert_int_equal(kept(scene), 0);
 }
 
-TEST_WITH(few_writers_are_let_alone, setup, teardown)
+TEST_ON(few_writers_are_let_alone, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     ticks(scene, 100, 8);
     assert_int_equal(scene->fake.sets, 0);
     assert_int_equal(look(scene).n, 8);
 }
 
 /* Its last store was 0.1 s before its last tick: 2.1 s are over in the second. */
-TEST_WITH(who_stops_writing_is_given_back, setup, teardown)
+TEST_ON(who_stops_writing_is_given_back, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     engage(scene);
     tick(scene, 10);
     assert_int_equal(kept(scene), WRITERS);
@@ -245,9 +242,8 @@ TEST_WITH(who_stops_writing_is_given_back, setup, teardown)
 }
 
 /* 0.2 s, and a tick. */
-TEST_WITH(with_short_ticks_it_is_given_back_soon, setup, teardown)
+TEST_ON(with_short_ticks_it_is_given_back_soon, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     scene->interval_ns = SECOND / 10;
     ticks(scene, 60, WRITERS);
     assert_int_equal(kept(scene), WRITERS);
@@ -262,9 +258,8 @@ TEST_WITH(with_short_ticks_it_is_given_back_soon, setup, teardown)
     assert_true(look(scene).expiry_seconds == 2.1);
 }
 
-TEST_WITH(with_few_left_all_are_given_back_after_a_minute, setup, teardown)
+TEST_ON(with_few_left_all_are_given_back_after_a_minute, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     engage(scene);
     ticks(scene, 3, 4);
     assert_int_equal(kept(scene), 4);
@@ -276,9 +271,8 @@ TEST_WITH(with_few_left_all_are_given_back_after_a_minute, setup, teardown)
 }
 
 /* They count as writers; only threads of the policy's classes are moved. */
-TEST_WITH(whose_threads_are_moved, setup, teardown)
+TEST_ON(whose_threads_are_moved, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     int others[3];
     for (size_t i = 0; i < 3; i++)
         others[i] = add(scene, i + 1);
@@ -290,9 +284,8 @@ TEST_WITH(whose_threads_are_moved, setup, teardown)
 }
 
 /* There is room for 512. */
-TEST_WITH(threads_beyond_the_table_are_counted, setup, teardown)
+TEST_ON(threads_beyond_the_table_are_counted, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     struct governor_state state_now;
     while (scene->n < 515) { /* they have ended since the list was made */
         scene->threads[scene->n] = (struct thread){.tid = 100000 + (int)scene->n};
@@ -304,9 +297,8 @@ TEST_WITH(threads_beyond_the_table_are_counted, setup, teardown)
     assert_int_equal(look(scene).n, 515);
 }
 
-TEST_WITH(a_list_that_stands_still_is_forgotten, setup, teardown)
+TEST_ON(a_list_that_stands_still_is_forgotten, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     engage(scene);
     scene->silent = true;
     tick(scene, WRITERS);
@@ -324,9 +316,8 @@ TEST_WITH(a_list_that_stands_still_is_forgotten, setup, teardown)
     assert_int_equal(kept(scene), 0);
 }
 
-TEST_WITH(observing_nobody_is_moved, setup, teardown)
+TEST_ON(observing_nobody_is_moved, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     start(scene, false);
     ticks(scene, 20, WRITERS);
     assert_int_equal(scene->fake.sets, 0);
@@ -334,26 +325,23 @@ TEST_WITH(observing_nobody_is_moved, setup, teardown)
     assert_string_equal(scene->last.to, "5-7");
 }
 
-TEST_WITH(a_dead_exporter_lets_everybody_go, setup, teardown)
+TEST_ON(a_dead_exporter_lets_everybody_go, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     engage(scene);
     for (int i = 0; i < 11; i++)
         governor_take(scene->governor, NULL, scene->now_ns += SECOND, 0);
     assert_int_equal(kept(scene), 0);
 }
 
-TEST_WITH(killed_everybody_is_given_back_at_the_start, setup, teardown)
+TEST_ON(killed_everybody_is_given_back_at_the_start, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     engage(scene);
     start(scene, true); /* frees the first one, which puts nothing back */
     assert_int_equal(kept(scene), 0);
 }
 
-TEST_WITH(another_configuration, setup, teardown)
+TEST_ON(another_configuration, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     char error[256] = "";
     engage(scene);
     struct config *other = config_of(scene, "\"nvmm_cores\":{\"classes\":[\"batch\"],\"cpus\":"
@@ -379,9 +367,8 @@ TEST_WITH(another_configuration, setup, teardown)
     config_free(other);
 }
 
-TEST_WITH(a_container_that_came_after_another, setup, teardown)
+TEST_ON(a_container_that_came_after_another, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     engage(scene);
     governor_rig_remove(&scene->rig, WRITER);
     governor_rig_cgroup(&scene->rig, WRITER, "max 100000");

@@ -68,9 +68,8 @@ static void expect_line(const char *page, const char *line)
 
 #define CONTAINER "{namespace=\"jobs\",pod=\"batch-0\",container=\"batch\",container_id=\"0a1b\"} "
 
-TEST_WITH(claims_come_and_go, setup, teardown)
+TEST_ON(claims_come_and_go, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     char *page = page_of(scene, 1.5);
     expect_line(page, "interference_governor_container_cpu_quota_cores" CONTAINER "1.5\n");
     expect_line(page, "interference_governor_container_cpu_quota_original_cores" CONTAINER "4\n");
@@ -114,9 +113,8 @@ TEST_WITH(everything_is_there_with_0, setup, teardown)
     free(page);
 }
 
-TEST_WITH(what_is_learned, setup, teardown)
+TEST_ON(what_is_learned, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     const struct policy_calibration list[] = {{.phase = CALIBRATION_LEARNED},
                                               {.phase = CALIBRATION_HOLDING}};
     scene->calibrations = list;

@@ -117,9 +117,8 @@ static size_t count(const char *text, const char *words)
     return n;
 }
 
-TEST_WITH(the_last_decisions_are_kept, setup, teardown)
+TEST_ON(the_last_decisions_are_kept, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     expect(scene, "/api/v1/decisions", 200, "{\"decisions\":[]}");
     for (uint64_t i = 1; i <= KEPT + 3; i++)
         decide(scene, i);
@@ -142,9 +141,8 @@ TEST_WITH(names_are_for_this_machine_and_for_who_is_known, setup, teardown)
     }
 }
 
-TEST_WITH(state_and_health, setup, teardown)
+TEST_ON(state_and_health, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     const struct subject subject = {.container_id = "0a1b",
                                     .name = "jobs/batch-0/batch",
                                     .path = "/0",
@@ -180,9 +178,8 @@ TEST_WITH(state_and_health, setup, teardown)
     forecast_free(scene->forecast);
 }
 
-TEST_WITH(experiments_are_shown, setup, teardown)
+TEST_ON(experiments_are_shown, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     struct experiment experiment;
     experiment_init(&experiment, 1);
     const struct governor_state look = {.enforcer = scene->run.enforcer,
@@ -218,9 +215,8 @@ static void expect_health(struct scene *scene, bool healthy)
 }
 
 /* What was shown last would look well for ever. */
-TEST_WITH(a_loop_that_hangs_is_told, setup, teardown)
+TEST_ON(a_loop_that_hangs_is_told, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     const struct tick tick = {.number = 1, .wall_ns = 1};
     assert_int_equal(store_publish(scene->run.store, &tick), 0);
     scene->run.liveness.dead = false;
@@ -286,9 +282,8 @@ static void write_on(struct scene *scene, uint64_t number)
     assert_int_equal(store_publish(scene->run.store, &tick), 0);
 }
 
-TEST_WITH(read_while_it_is_written, setup, teardown)
+TEST_ON(read_while_it_is_written, struct scene *scene, setup, teardown)
 {
-    struct scene *scene = *state;
     size_t n;
     const struct http_route *routes = governor_pages_routes(&n);
     struct reader *readers = calloc(n, sizeof *readers);

@@ -195,9 +195,8 @@ static size_t open_in_journal(const struct scene *scene, struct journal_claims *
 
 /* ---- what it does ---- */
 
-TEST_WITH(test_holds_and_gives_back, setup_v2, teardown)
+TEST_ON(test_holds_and_gives_back, struct scene *scene, setup_v2, teardown)
 {
-    struct scene *scene = *state;
     struct journal_claims open;
     hold(scene);
     expect_quota(scene, WORKER, "150000 100000");
@@ -214,9 +213,8 @@ TEST_WITH(test_holds_and_gives_back, setup_v2, teardown)
     journal_claims_release(&open);
 }
 
-TEST_WITH(test_the_parent_of_v1_was_lowered, setup_v1, teardown)
+TEST_ON(test_the_parent_of_v1_was_lowered, struct scene *scene, setup_v1, teardown)
 {
-    struct scene *scene = *state;
     claim(scene, WORKER, 1);
     assert_int_equal(intend(scene, 1, "400000", "150000"), 0);
     assert_int_equal(put(scene, WORKER, "cpu.cfs_quota_us", "150000\n"), 0);
@@ -226,9 +224,8 @@ TEST_WITH(test_the_parent_of_v1_was_lowered, setup_v1, teardown)
     assert_int_equal(release(scene, 1), 0);
 }
 
-TEST_WITH(test_a_line_that_fails_is_made_good, setup_v2, teardown)
+TEST_ON(test_a_line_that_fails_is_made_good, struct scene *scene, setup_v2, teardown)
 {
-    struct scene *scene = *state;
     struct journal_claims open;
     claim(scene, WORKER, 1);
     prepare(scene, OTHER, 2);
@@ -267,9 +264,8 @@ static void expect_refused(struct scene *scene, int err)
     assert_int_equal(writer_open(scene->writer), 0);
 }
 
-TEST_WITH(test_claims_of_others, setup_v2, teardown)
+TEST_ON(test_claims_of_others, struct scene *scene, setup_v2, teardown)
 {
-    struct scene *scene = *state;
     static const char *const paths[] = {"/", "/kubepods", POD, "/system.slice",
                                         "/system.slice/ssh.service"};
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
@@ -290,9 +286,8 @@ TEST_WITH(test_claims_of_others, setup_v2, teardown)
     claim(scene, SERVICE, 1); /* which the configuration names */
 }
 
-TEST_WITH(test_claims_beyond_their_limits, setup_v2, teardown)
+TEST_ON(test_claims_beyond_their_limits, struct scene *scene, setup_v2, teardown)
 {
-    struct scene *scene = *state;
     const double wrong[][2] = {{.9, 4},       {1, 4.5},       {3, 2},  {NAN, 4},  {1, NAN},
                                {1, INFINITY}, {-INFINITY, 4}, {-1, 4}, {1, 1e300}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -314,9 +309,8 @@ TEST_WITH(test_claims_beyond_their_limits, setup_v2, teardown)
 }
 
 /* What is given back later is what the writer has read. */
-TEST_WITH(test_a_false_original, setup_v2, teardown)
+TEST_ON(test_a_false_original, struct scene *scene, setup_v2, teardown)
 {
-    struct scene *scene = *state;
     static const char *const wrong[] = {"500000 100000", "400000 50000", "max 100000",
                                         "400000 100000 burst 1"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -339,9 +333,8 @@ TEST_WITH(test_a_false_original, setup_v2, teardown)
 }
 
 /* A line of the journal that nobody could read would leave all behind. */
-TEST_WITH(test_texts_that_are_none, setup_v2, teardown)
+TEST_ON(test_texts_that_are_none, struct scene *scene, setup_v2, teardown)
 {
-    struct scene *scene = *state;
     static const char *const wrong[] = {"a\nb", "\x1b[2J", "caf\xe9", "\x7f"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         snprintf(prepare(scene, WORKER, 1)->container, CLAIM_NAME_MAX, "%s", wrong[i]);
@@ -357,9 +350,8 @@ TEST_WITH(test_texts_that_are_none, setup_v2, teardown)
     journal_claims_release(&open);
 }
 
-TEST_WITH(test_changes_beyond_the_limits, setup_v2, teardown)
+TEST_ON(test_changes_beyond_the_limits, struct scene *scene, setup_v2, teardown)
 {
-    struct scene *scene = *state;
     static const char *const wrong[] = {"99000 100000",  /* below the least */
                                         "400002 100000", /* above the original */
                                         "max 100000",
@@ -390,9 +382,8 @@ TEST_WITH(test_changes_beyond_the_limits, setup_v2, teardown)
     assert_int_equal(intend(scene, 1, "400000 100000", "40000 10000"), 0);
 }
 
-TEST_WITH(test_writes_that_were_not_announced, setup_v2, teardown)
+TEST_ON(test_writes_that_were_not_announced, struct scene *scene, setup_v2, teardown)
 {
-    struct scene *scene = *state;
     assert_int_equal(put(scene, WORKER, "cpu.max", "150000 100000\n"), ORDER_REFUSED);
     claim(scene, WORKER, 1);
     assert_int_equal(put(scene, WORKER, "cpu.max", "150000 100000\n"), ORDER_REFUSED);
@@ -431,9 +422,8 @@ TEST_WITH(test_writes_that_were_not_announced, setup_v2, teardown)
 }
 
 /* Whoever forgets what was set would leave it. */
-TEST_WITH(test_releases_of_what_is_held, setup_v2, teardown)
+TEST_ON(test_releases_of_what_is_held, struct scene *scene, setup_v2, teardown)
 {
-    struct scene *scene = *state;
     assert_int_equal(release(scene, 1), ORDER_REFUSED);
     hold(scene);
     assert_int_equal(release(scene, 1), -EBUSY);
@@ -444,9 +434,8 @@ TEST_WITH(test_releases_of_what_is_held, setup_v2, teardown)
 }
 
 /* Each would have what was set taken for what there was, or for somebody else's. */
-TEST_WITH(test_held_under_another_name, setup_v2, teardown)
+TEST_ON(test_held_under_another_name, struct scene *scene, setup_v2, teardown)
 {
-    struct scene *scene = *state;
     hold(scene);
     assert_int_equal(intend(scene, 1, "150000 100000", "200000 100000"), 0);
     assert_int_equal(intend(scene, 1, "200000 100000", "300000 100000"), ORDER_REFUSED);
@@ -461,9 +450,8 @@ TEST_WITH(test_held_under_another_name, setup_v2, teardown)
 }
 
 /* Whoever has lowered it meanwhile has the last word. */
-TEST_WITH(test_somebody_else_s_limit, setup_v2, teardown)
+TEST_ON(test_somebody_else_s_limit, struct scene *scene, setup_v2, teardown)
 {
-    struct scene *scene = *state;
     claim(scene, WORKER, 1);
     assert_int_equal(intend(scene, 1, "400000 100000", "150000 100000"), 0);
     governor_rig_set_quota(&scene->rig, WORKER, "110000 100000");
@@ -478,9 +466,8 @@ TEST_WITH(test_somebody_else_s_limit, setup_v2, teardown)
     assert_int_equal(release(scene, 2), 0);
 }
 
-TEST_WITH(test_a_cgroup_that_came_after, setup_v2, teardown)
+TEST_ON(test_a_cgroup_that_came_after, struct scene *scene, setup_v2, teardown)
 {
-    struct scene *scene = *state;
     claim(scene, WORKER, 1);
     assert_int_equal(intend(scene, 1, "400000 100000", "150000 100000"), 0);
     uint64_t before = governor_rig_inode(&scene->rig, WORKER);
@@ -548,9 +535,8 @@ static int claim_thread(struct scene *scene, pid_t tid, uint64_t id, const char 
     return obey(scene);
 }
 
-TEST_WITH(test_threads_of_others, setup_v2, teardown)
+TEST_ON(test_threads_of_others, struct scene *scene, setup_v2, teardown)
 {
-    struct scene *scene = *state;
     cpu_set_t before, kept, any;
     char list[64], kept_list[16];
     pid_t own = begin_thread(), stranger = begin_thread();
@@ -628,9 +614,8 @@ static int claim_ways(struct scene *scene, uint64_t id)
     return obey(scene);
 }
 
-TEST_WITH(test_groups_of_others, setup_v2, teardown)
+TEST_ON(test_groups_of_others, struct scene *scene, setup_v2, teardown)
 {
-    struct scene *scene = *state;
     char resctrl[128], proc[128];
     struct governor_rig *rig = &scene->rig;
     static const char *const folders[] = {"resctrl/theirs", "resctrl/ig_3_100", "resctrl/ig_1_100",
@@ -688,9 +673,8 @@ TEST_WITH(test_groups_of_others, setup_v2, teardown)
     assert_int_equal(release(scene, 1), 0);
 }
 
-TEST_WITH(test_groups_and_threads_that_are_not_there, setup_v2, teardown)
+TEST_ON(test_groups_and_threads_that_are_not_there, struct scene *scene, setup_v2, teardown)
 {
-    struct scene *scene = *state;
     memset(&scene->order, 0, sizeof scene->order);
     snprintf(scene->order.of.file.name, ORDER_NAME_MAX, "ig_7_50");
     scene->order.kind = ORDER_MAKE_GROUP;
@@ -770,9 +754,8 @@ static int try_write_elsewhere(void)
     return open("/dev/shm/elsewhere", O_WRONLY | O_CREAT, 0600);
 }
 
-TEST_WITH(test_confined, setup_v2, teardown)
+TEST_ON(test_confined, struct scene *scene, setup_v2, teardown)
 {
-    struct scene *scene = *state;
     static int (*const tries[])(void) = {try_exec, try_socket,      try_fork,
                                          try_kill, try_thread_kill, try_write_elsewhere};
     if (!confine_supported())

@@ -73,9 +73,8 @@ static void tick_at(struct fixture *f, double read, double limit)
     show(f);
 }
 
-TEST_WITH(nothing_is_known_before_the_first_tick, setup, teardown)
+TEST_ON(nothing_is_known_before_the_first_tick, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     assert_int_equal(live_copy(f->live, &f->view), -ENODATA);
     live_put(NULL, &f->containers[0], LIVE_CPUS, 1);
     live_latency(NULL, 0, 0, &f->tick, 1e-7);
@@ -84,9 +83,8 @@ TEST_WITH(nothing_is_known_before_the_first_tick, setup, teardown)
     assert_int_equal(live_reserve(NULL, 7), 0);
 }
 
-TEST_WITH(a_number_is_of_its_tick, setup, teardown)
+TEST_ON(a_number_is_of_its_tick, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     begin(f);
     live_put(f->live, &f->containers[0], LIVE_CPUS, 1.5);
     live_put(f->live, &f->containers[0], LIVE_READS_PER_SECOND, NAN);
@@ -108,9 +106,8 @@ TEST_WITH(a_number_is_of_its_tick, setup, teardown)
     assert_null(f->view.containers[0].normal_basis);
 }
 
-TEST_WITH(what_other_memory_would_cost, setup, teardown)
+TEST_ON(what_other_memory_would_cost, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     const struct live_elsewhere far = {1.16, 1.08, 1.1}, unknown = {.ratio = NAN};
     live_place(NULL, &f->containers[0], "node1", &far);
     f->n = 2;
@@ -134,9 +131,8 @@ TEST_WITH(what_other_memory_would_cost, setup, teardown)
     assert_true(isnan(f->view.containers[1].elsewhere[0].ratio));
 }
 
-TEST_WITH(only_running_ones_with_names_are_shown, setup, teardown)
+TEST_ON(only_running_ones_with_names_are_shown, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     f->n = 3;
     f->containers[0].named = false;
     f->containers[1].state = CONTAINER_LINGERING;
@@ -147,9 +143,8 @@ TEST_WITH(only_running_ones_with_names_are_shown, setup, teardown)
 }
 
 /* The next user of a slot has nothing of the one before. */
-TEST_WITH(a_slot_is_used_again, setup, teardown)
+TEST_ON(a_slot_is_used_again, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     tick_at(f, 2e-7, 1e-7);
     assert_true(f->view.containers[0].waits);
     f->containers[0].gen = 2;
@@ -158,9 +153,8 @@ TEST_WITH(a_slot_is_used_again, setup, teardown)
     assert_false(f->view.containers[0].waits);
 }
 
-TEST_WITH(it_waits_until_it_has_been_below_for_a_while, setup, teardown)
+TEST_ON(it_waits_until_it_has_been_below_for_a_while, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     tick_at(f, 1e-7, 1e-7);
     assert_false(f->view.containers[0].waits);
     tick_at(f, 1.1e-7, 1e-7);
@@ -178,9 +172,8 @@ TEST_WITH(it_waits_until_it_has_been_below_for_a_while, setup, teardown)
     assert_false(f->view.containers[0].waits);
 }
 
-TEST_WITH(the_strongest_suspicion_counts, setup, teardown)
+TEST_ON(the_strongest_suspicion_counts, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     const struct container *c = &f->containers[0];
     begin(f);
     live_suspect(f->live, c, 0, LIVE_SUSPECTED, 9e-9, 1e-9, NAN);
@@ -195,9 +188,8 @@ TEST_WITH(the_strongest_suspicion_counts, setup, teardown)
 }
 
 /* Whatever tenants call it: what a page shows is what the labels show. */
-TEST_WITH(names_are_made_plain, setup, teardown)
+TEST_ON(names_are_made_plain, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     char longest[400];
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';
@@ -210,9 +202,8 @@ TEST_WITH(names_are_made_plain, setup, teardown)
     assert_int_equal(strlen(f->view.containers[0].pod), sizeof f->view.containers[0].pod - 1);
 }
 
-TEST_WITH(the_history_ends_now, setup, teardown)
+TEST_ON(the_history_ends_now, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     for (int i = 0; i < 1000; i++) {
         begin(f);
         if (i % 10 != 9)
@@ -231,9 +222,8 @@ TEST_WITH(the_history_ends_now, setup, teardown)
 }
 
 /* A pause leaves a gap, and what is old is not the present. */
-TEST_WITH(a_gap_is_a_gap, setup, teardown)
+TEST_ON(a_gap_is_a_gap, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     begin(f);
     live_latency(f->live, 0, 0, &f->tick, 1e-7);
     show(f);
@@ -251,9 +241,8 @@ TEST_WITH(a_gap_is_a_gap, setup, teardown)
         assert_true(isnan(f->view.domains[0].history[i]));
 }
 
-TEST_WITH(domains_come_by_number_and_are_bounded, setup, teardown)
+TEST_ON(domains_come_by_number_and_are_bounded, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     begin(f);
     for (int node = 40; node-- > 0;)
         live_latency(f->live, node, node, &f->tick, 1e-7);
@@ -265,9 +254,8 @@ TEST_WITH(domains_come_by_number_and_are_bounded, setup, teardown)
     assert_int_equal(f->view.domains[LIVE_DOMAINS - 1].cause, LIVE_CAUSE_NAMED);
 }
 
-TEST_WITH(the_host_is_known_once_somebody_looks_at_it, setup, teardown)
+TEST_ON(the_host_is_known_once_somebody_looks_at_it, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     const struct live_host host = {.cpu_pressure = 0.1, .steal = NAN};
     begin(f);
     show(f);
@@ -280,9 +268,8 @@ TEST_WITH(the_host_is_known_once_somebody_looks_at_it, setup, teardown)
 }
 
 /* Only a node's own CPUs' reads are its history. */
-TEST_WITH(paths_come_by_number_and_are_bounded, setup, teardown)
+TEST_ON(paths_come_by_number_and_are_bounded, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     begin(f);
     live_latency(f->live, 1, 0, &f->tick, 3e-7);
     live_latency(f->live, 0, 1, &f->tick, 2e-7);
@@ -308,9 +295,8 @@ TEST_WITH(paths_come_by_number_and_are_bounded, setup, teardown)
     assert_true(isnan(f->view.paths[0].latency_seconds));
 }
 
-TEST_WITH(a_steady_tick_allocates_nothing, setup, teardown)
+TEST_ON(a_steady_tick_allocates_nothing, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     if (!malloc_count_works())
         skip();
     tick_at(f, 1e-7, 1e-7);
@@ -348,9 +334,8 @@ static uint8_t *saved(struct fixture *f, size_t *len)
     return bytes;
 }
 
-TEST_WITH(the_history_outlives_a_restart, setup, teardown)
+TEST_ON(the_history_outlives_a_restart, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     for (int i = 0; i < 10; i++) {
         begin(f);
         if (i != 7)
@@ -388,9 +373,8 @@ TEST_WITH(the_history_outlives_a_restart, setup, teardown)
     free(bytes);
 }
 
-TEST_WITH(who_waits_has_waited_since_before_a_restart, setup, teardown)
+TEST_ON(who_waits_has_waited_since_before_a_restart, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     f->n = 2;
     tick_at(f, 2e-7, 1e-7);
     uint64_t since = f->tick.mono_ns;
@@ -427,9 +411,8 @@ static void tell(void *context, const struct live_incident *incident)
     told->last[incident->kind] = *incident;
 }
 
-TEST_WITH(what_is_not_well_is_told_one_by_one, setup, teardown)
+TEST_ON(what_is_not_well_is_told_one_by_one, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     struct live_lost lost = {.told = true, .judged = true, .cause = LOSS_OWN_QUOTA};
     struct told told = {.n = {0}};
     f->n = 3;

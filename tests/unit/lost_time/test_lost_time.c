@@ -109,9 +109,8 @@ static void live_for(struct rig *rig, int seconds, double cpus, double throttled
     }
 }
 
-TEST_WITH(its_own_limit, setup, teardown)
+TEST_ON(its_own_limit, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     struct live_view view;
     rig_container(rig, "a");
     may_have(rig, "a", 1, 1);
@@ -128,9 +127,8 @@ TEST_WITH(its_own_limit, setup, teardown)
 
 /* The hog uses 1.5 CPUs of 1, another 0.6 of 0.5; the victim waits half of the time. A third one
  * takes as much on CPUs that are not the victim's. */
-TEST_WITH(who_takes, setup, teardown)
+TEST_ON(who_takes, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     struct live_view view;
     static const char *const names[] = {"hog", "other", "apart", "victim"};
     static const double uses[] = {1.5, 0.6, 1.5, 0.5}, may[] = {1, 0.5, 1, 0.7};
@@ -238,9 +236,8 @@ static void take(struct rig *rig, const struct container *from, const struct con
 /* The victim's tasks wait twice as long as some of them do, a quarter of it for its own limit: the
  * rest is what it lost, and that is whose who were seen to have its CPUs. By CPU time it would be
  * the hog's alone, who takes most beyond its share. What it is told to wait is a share of time. */
-TEST_WITH(who_was_seen, setup_delays, teardown)
+TEST_ON(who_was_seen, struct rig *rig, setup_delays, teardown)
 {
-    struct rig *rig = *state;
     struct live_view view;
     struct container *c[3];
     static const char *const names[] = {"hog", "thief", "victim"};
@@ -285,9 +282,8 @@ TEST_WITH(who_was_seen, setup_delays, teardown)
 
 /* What was seen is a small part of what it waited, or of one that has ended: by CPU time then;
  * and a delay that was not read is what pressure says. */
-TEST_WITH(too_little_was_seen, setup_delays, teardown)
+TEST_ON(too_little_was_seen, struct rig *rig, setup_delays, teardown)
 {
-    struct rig *rig = *state;
     struct container *hog = rig_container(rig, "hog"), *other = rig_container(rig, "other");
     struct container *victim = rig_container(rig, "victim"), ended = *other;
     may_have(rig, "hog", 0.5, 1);
@@ -312,9 +308,8 @@ TEST_WITH(too_little_was_seen, setup_delays, teardown)
 }
 
 /* Below every threshold nothing is counted, and it has no series. */
-TEST_WITH(nothing_has_no_series, setup, teardown)
+TEST_ON(nothing_has_no_series, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     struct live_view view;
     rig_container(rig, "a");
     for (int i = 0; i < 10; i++) {
@@ -327,9 +322,8 @@ TEST_WITH(nothing_has_no_series, setup, teardown)
 }
 
 /* What was lost before it had a name is under its name then; a rename takes the numbers along. */
-TEST_WITH(names_and_ends, setup, teardown)
+TEST_ON(names_and_ends, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     struct container *a = rig_unnamed(rig, "a");
     live_for(rig, 4, 0.2, 1, 0.8);
     assert_int_equal(rig_series(rig, "cause="), 0);
@@ -352,9 +346,8 @@ TEST_WITH(names_and_ends, setup, teardown)
 }
 
 /* Called in: read again when descriptors are back; a fallen total and an error cost a window. */
-TEST_WITH(readings_that_fail, setup, teardown)
+TEST_ON(readings_that_fail, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     live_for(rig, 4, 0.2, 1, 0.8);
     struct fake_group *waits = fake_group(&rig->fake, "a", GROUP_WAITS);
@@ -379,9 +372,8 @@ TEST_WITH(readings_that_fail, setup, teardown)
 }
 
 /* Its reads are not counted: what it used while memory was slow is told, not what it lost. */
-TEST_WITH(exposed, setup, teardown)
+TEST_ON(exposed, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     for (int i = 0; i < 8; i++) {
         live_on(rig, "a", 0.5, 0, 0, 0);
@@ -394,9 +386,8 @@ TEST_WITH(exposed, setup, teardown)
 }
 
 /* Where they are counted: 1e6 reads a second that take 100 ns more than 150 are 0.1 s. */
-TEST_WITH(slow_reads, setup, teardown)
+TEST_ON(slow_reads, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     assert_true(rig->facts.reads.wanted);
     assert_int_equal(read_latencies_reserve(&rig->facts.reads, 1), 0);
@@ -424,9 +415,8 @@ TEST_WITH(slow_reads, setup, teardown)
 }
 
 /* Every other window: it waits in between as well, while the node is short of memory, too. */
-TEST_WITH(a_limit_that_is_reached_in_bursts, setup, teardown)
+TEST_ON(a_limit_that_is_reached_in_bursts, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     for (int i = 0; i < 16; i++) {
         struct fake_group *waits = fake_group(&rig->fake, "a", GROUP_WAITS);
@@ -458,9 +448,8 @@ TEST_WITH(without_pressure, NULL, teardown)
     live_view_release(&view);
 }
 
-TEST_WITH(a_steady_tick_allocates_nothing, setup, teardown)
+TEST_ON(a_steady_tick_allocates_nothing, struct rig *rig, setup, teardown)
 {
-    struct rig *rig = *state;
     if (!malloc_count_works())
         skip();
     rig_container(rig, "a");

@@ -81,9 +81,8 @@ static void assert_row(const struct place *p, size_t i, int node, uint64_t bytes
     assert_int_equal(row->count[0], bytes);
 }
 
-TEST_WITH(the_first_hierarchy_that_has_it, setup, teardown)
+TEST_ON(the_first_hierarchy_that_has_it, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle;
     assert_int_equal(open_c(p, &handle), -ENOENT);
     assert_int_equal(p->why.reason, REASON_NO_DEVICE);
@@ -110,9 +109,8 @@ TEST_WITH(the_first_hierarchy_that_has_it, setup, teardown)
 }
 
 /* At once, then once in each half minute; containers not all in the same tick. */
-TEST_WITH(when_it_is_read, setup, teardown)
+TEST_ON(when_it_is_read, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle[2];
     unsigned both = 0, readings[2] = {0, 0};
     fixture_write(&p->tree, "unified/c/memory.numa_stat", "anon N0=300\n");
@@ -132,9 +130,8 @@ TEST_WITH(when_it_is_read, setup, teardown)
     assert_true(readings[1] >= 4 && readings[1] <= 5);
 }
 
-TEST_WITH(nodes_come_online_and_files_break, setup, teardown)
+TEST_ON(nodes_come_online_and_files_break, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle;
     fixture_write(&p->tree, "unified/c/memory.numa_stat", "anon N0=300\n");
     assert_int_equal(open_c(p, &handle), 0);
@@ -156,9 +153,8 @@ static void earlier_borrower(void *borrower, size_t n)
     *(size_t *)borrower += n;
 }
 
-TEST_WITH(descriptors_are_given_back, setup, teardown)
+TEST_ON(descriptors_are_given_back, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle[4];
     size_t asked = 0;
     p->source->ops->free(p->source);
@@ -190,9 +186,8 @@ TEST_WITH(descriptors_are_given_back, setup, teardown)
     assert_int_equal(memory_source_new(&config, &p->source), 0);
 }
 
-TEST_WITH(a_cgroup_that_is_gone, setup, teardown)
+TEST_ON(a_cgroup_that_is_gone, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle;
     char path[160];
     snprintf(path, sizeof path, "%s/perf/c/cgroup.procs", p->tree.root);
@@ -201,9 +196,8 @@ TEST_WITH(a_cgroup_that_is_gone, setup, teardown)
     assert_int_equal(p->pool.lent, 0);
 }
 
-TEST_WITH(what_it_has, setup, teardown)
+TEST_ON(what_it_has, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     const struct source_ops *ops = p->source->ops;
     assert_true(ops->check(p->source, SCOPE_CGROUP, GROUP_PAGES, &p->why));
     assert_int_equal(p->why.reason, REASON_OK);

@@ -176,9 +176,8 @@ static void assert_order(const struct fixture *f, const char *const *words, size
     }
 }
 
-TEST_WITH(the_page_says_it_in_words, setup, teardown)
+TEST_ON(the_page_says_it_in_words, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     assert_int_equal(get(f, "/"), 200);
     assert_string_equal(f->response.content_type, "text/html; charset=utf-8");
     static const char *const words[] = {
@@ -199,9 +198,8 @@ TEST_WITH(the_page_says_it_in_words, setup, teardown)
     assert_order(f, words, sizeof words / sizeof *words);
 }
 
-TEST_WITH(a_name_is_never_more_than_text, setup, teardown)
+TEST_ON(a_name_is_never_more_than_text, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     assert_int_equal(get(f, "/"), 200);
     assert_null(find(f, "<script>"));
     assert_non_null(find(f, "evil/&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;"));
@@ -214,9 +212,8 @@ TEST_WITH(a_name_is_never_more_than_text, setup, teardown)
 }
 
 /* No line for a shell has a name in it that Kubernetes would not allow. */
-TEST_WITH(a_command_has_only_plain_names, setup, teardown)
+TEST_ON(a_command_has_only_plain_names, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     static const char *const odd[] = {"a b", "$(x)", "-A", "a;b", "a'b", "Ab", ""};
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         f->containers[2].pod = odd[i];
@@ -248,9 +245,8 @@ static void suspect(struct fixture *f, enum live_suspicion second, enum live_sus
 }
 
 /* Any of them may be innocent: no command is printed for them. */
-TEST_WITH(of_a_group_it_is_not_known_which, setup, teardown)
+TEST_ON(of_a_group_it_is_not_known_which, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     suspect(f, LIVE_UNSUSPECTED, LIVE_IN_GROUP);
     static const char *const words[] = {
         "One of these makes memory slow, and it is not known which: limit one and look",
@@ -264,9 +260,8 @@ TEST_WITH(of_a_group_it_is_not_known_which, setup, teardown)
     assert_null(find(f, "which makes memory slow for the others"));
 }
 
-TEST_WITH(for_a_suspect_there_is_no_command, setup, teardown)
+TEST_ON(for_a_suspect_there_is_no_command, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     suspect(f, LIVE_UNSUSPECTED, LIVE_SUSPECTED);
     assert_non_null(find(f,
                          "Nothing yet about <b>batch/other-0/other</b>: it is suspected, and may "
@@ -276,9 +271,8 @@ TEST_WITH(for_a_suspect_there_is_no_command, setup, teardown)
     assert_null(find(f, "which makes memory slow for the others"));
 }
 
-TEST_WITH(who_waits_may_make_others_wait, setup, teardown)
+TEST_ON(who_waits_may_make_others_wait, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     suspect(f, LIVE_NAMED, LIVE_UNSUSPECTED);
     assert_non_null(find(f, "WAITS, MAKES IT SLOW +27 ± 4 ns<"));
     assert_non_null(find(f, "kubectl -n shop delete pod cart-0"));
@@ -289,9 +283,8 @@ TEST_WITH(who_waits_may_make_others_wait, setup, teardown)
     assert_non_null(find(f, ">WAITS<"));
 }
 
-TEST_WITH(who_is_slowed_down_is_not_ok, setup, teardown)
+TEST_ON(who_is_slowed_down_is_not_ok, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     f->next = 0;
     live_begin(f->live);
     live_put(f->live, &f->containers[2], LIVE_SLOWDOWN_RATIO, 2);
@@ -312,9 +305,8 @@ static void look_at_host(struct fixture *f, const struct live_host *host)
     assert_int_equal(get(f, "/"), 200);
 }
 
-TEST_WITH(what_else_the_host_suffers_from, setup, teardown)
+TEST_ON(what_else_the_host_suffers_from, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     static const char nobody_looks[] = "<section id=\"host\" class=\"live\"></section>";
     assert_int_equal(get(f, "/"), 200);
     assert_non_null(find(f, nobody_looks));
@@ -338,9 +330,8 @@ TEST_WITH(what_else_the_host_suffers_from, setup, teardown)
     assert_non_null(find(f, nobody_looks));
 }
 
-TEST_WITH(reads_of_the_last_level_cache_where_they_are_counted, setup, teardown)
+TEST_ON(reads_of_the_last_level_cache_where_they_are_counted, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     assert_int_equal(get(f, "/"), 200);
     assert_null(find(f, "LLC"));
     f->next = 0;
@@ -353,9 +344,8 @@ TEST_WITH(reads_of_the_last_level_cache_where_they_are_counted, setup, teardown)
 }
 
 /* On a machine with one socket, nobody says. */
-TEST_WITH(sockets_where_there_are_several, setup, teardown)
+TEST_ON(sockets_where_there_are_several, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     assert_int_equal(get(f, "/"), 200);
     assert_null(find(f, "Sockets"));
     f->next = 0;
@@ -386,9 +376,8 @@ TEST_WITH(sockets_where_there_are_several, setup, teardown)
 }
 
 /* A column of its own, only where somebody predicts it. */
-TEST_WITH(what_other_memory_would_cost, setup, teardown)
+TEST_ON(what_other_memory_would_cost, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     const struct live_elsewhere near = {.8, .9, .95}, far = {1.16, 1.08, 1.1};
     assert_int_equal(get(f, "/"), 200);
     assert_null(find(f, "Elsewhere"));
@@ -404,9 +393,8 @@ TEST_WITH(what_other_memory_would_cost, setup, teardown)
                             "(1.08–1.10)</td>"));
 }
 
-TEST_WITH(it_can_be_sorted_and_filtered_without_a_script, setup, teardown)
+TEST_ON(it_can_be_sorted_and_filtered_without_a_script, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     f->arguments[0][0] = "sort";
     f->arguments[0][1] = "cpu";
     assert_int_equal(get(f, "/"), 200);
@@ -422,9 +410,8 @@ TEST_WITH(it_can_be_sorted_and_filtered_without_a_script, setup, teardown)
 }
 
 /* What /metrics shows, and no more. */
-TEST_WITH(from_elsewhere_less_is_seen, setup, teardown)
+TEST_ON(from_elsewhere_less_is_seen, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     f->remote = true;
     assert_int_equal(get(f, "/"), 200);
     assert_non_null(find(f, "because of batch/report-0/report"));
@@ -440,9 +427,8 @@ TEST_WITH(from_elsewhere_less_is_seen, setup, teardown)
 }
 
 /* What a tenant may have is his own affair; that he reaches it, /metrics says. */
-TEST_WITH(from_elsewhere_no_limits_are_seen, setup, teardown)
+TEST_ON(from_elsewhere_no_limits_are_seen, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     const struct live_lost lost = {.told = true,
                                    .judged = true,
                                    .cause = LOSS_OWN_QUOTA,
@@ -464,9 +450,8 @@ TEST_WITH(from_elsewhere_no_limits_are_seen, setup, teardown)
     }
 }
 
-TEST_WITH(before_the_first_tick_nothing_is_known, setup, teardown)
+TEST_ON(before_the_first_tick_nothing_is_known, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     struct live *empty;
     struct pages *pages = f->pages;
     assert_int_equal(live_new(&empty), 0);
@@ -488,9 +473,8 @@ TEST_WITH(before_the_first_tick_nothing_is_known, setup, teardown)
     f->pages = pages;
 }
 
-TEST_WITH(its_script_and_style_are_its_own, setup, teardown)
+TEST_ON(its_script_and_style_are_its_own, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     assert_int_equal(get(f, "/live.js"), 200);
     assert_string_equal(f->response.content_type, "text/javascript; charset=utf-8");
     assert_non_null(find(f, "\"use strict\""));
@@ -522,9 +506,8 @@ static const char *name_of(json_t *root, size_t i)
         json_object_get(json_array_get(json_object_get(root, "containers"), i), "container"));
 }
 
-TEST_WITH(the_document_has_who_is_in_trouble_first, setup, teardown)
+TEST_ON(the_document_has_who_is_in_trouble_first, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     json_t *root = document(f, NULL, NULL);
     static const char *const names[] = {"cart", "report", "other"};
     for (size_t i = 0; i < 3; i++)
@@ -545,9 +528,8 @@ TEST_WITH(the_document_has_who_is_in_trouble_first, setup, teardown)
     json_decref(root);
 }
 
-TEST_WITH(the_document_says_both_of_who_waits_and_is_named, setup, teardown)
+TEST_ON(the_document_says_both_of_who_waits_and_is_named, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     suspect(f, LIVE_NAMED, LIVE_UNSUSPECTED);
     json_t *root = document(f, NULL, NULL);
     json_t *first = json_array_get(json_object_get(root, "containers"), 0);
@@ -557,9 +539,8 @@ TEST_WITH(the_document_says_both_of_who_waits_and_is_named, setup, teardown)
 }
 
 /* What a label has and the live view clips is the same container. */
-TEST_WITH(a_long_name_is_found, setup, teardown)
+TEST_ON(a_long_name_is_found, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     char longest[300];
     memset(longest, 'x', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';
@@ -585,9 +566,8 @@ static double tick_number(json_t *root, const char *name)
 }
 
 /* The live view is shown before what is published with it. */
-TEST_WITH(each_number_is_of_a_tick_that_is_told, setup, teardown)
+TEST_ON(each_number_is_of_a_tick_that_is_told, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     f->status.tick.number = 2;
     f->next = 0;
     fill_live(f);
@@ -598,9 +578,8 @@ TEST_WITH(each_number_is_of_a_tick_that_is_told, setup, teardown)
     json_decref(root);
 }
 
-TEST_WITH(the_document_comes_in_parts, setup, teardown)
+TEST_ON(the_document_comes_in_parts, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     json_t *root = document(f, "limit", "1");
     assert_int_equal(json_array_size(json_object_get(root, "containers")), 1);
     json_decref(root);

@@ -139,9 +139,8 @@ static void updated_before(struct fixture *f, uint64_t ns)
     pages_update(f->pages, &f->status, loop_now_ns() - ns);
 }
 
-TEST_WITH(healthy_until_the_last_tick_is_ten_intervals_old, setup, teardown)
+TEST_ON(healthy_until_the_last_tick_is_ten_intervals_old, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     updated_before(f, 0);
     assert_int_equal(get(f, "/-/healthy"), 200);
     f->status.tick.interval_ns = 3600 * second_ns;
@@ -153,17 +152,15 @@ TEST_WITH(healthy_until_the_last_tick_is_ten_intervals_old, setup, teardown)
     assert_int_equal(get(f, "/-/healthy"), 200);
 }
 
-TEST_WITH(a_replay_that_ended_is_healthy, setup, teardown)
+TEST_ON(a_replay_that_ended_is_healthy, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     f->status.replay_ended = true;
     updated_before(f, 1000 * second_ns);
     assert_int_equal(get(f, "/-/healthy"), 200);
 }
 
-TEST_WITH(ready_after_the_first_publication, setup, teardown)
+TEST_ON(ready_after_the_first_publication, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     assert_int_equal(get(f, "/-/ready"), 503);
     assert_int_equal(get(f, "/api/v1/containers"), 503);
     assert_int_equal(store_publish(f->store, &f->status.tick), 0);
@@ -177,9 +174,8 @@ static bool response_says(const struct fixture *f, const char *words)
 }
 
 /* By what is published, not by the status, which may be of another tick. */
-TEST_WITH(the_document_says_of_which_tick_it_is, setup, teardown)
+TEST_ON(the_document_says_of_which_tick_it_is, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     const struct tick tick = {
         .number = 7, .mono_ns = 1234500000000, .wall_ns = 1, .interval_ns = 500000000};
     store_set_origin(f->store, "replay", true);
@@ -202,9 +198,8 @@ static bool landing_says(struct fixture *f, const char *words)
     return response_says(f, words);
 }
 
-TEST_WITH(a_replay_is_marked, setup, teardown)
+TEST_ON(a_replay_is_marked, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     updated_before(f, 0);
     assert_false(landing_says(f, "replay of a recording"));
     f->status.source = "replay";
@@ -242,9 +237,8 @@ TEST_WITH(status_says_what_became_of_the_state, setup, teardown)
 
 /* ---- pages of collectors ---- */
 
-TEST_WITH(a_collector_has_a_page_of_its_own, setup, teardown)
+TEST_ON(a_collector_has_a_page_of_its_own, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     updated_before(f, 0);
     assert_int_equal(get(f, "/api/v1/newcomer"), 200);
     assert_true(response_says(f, "{\"source\": \"perf\", \"here\": 7}"));
@@ -259,9 +253,8 @@ TEST_WITH(a_collector_has_a_page_of_its_own, setup, teardown)
 }
 
 /* However often it is asked for, it is made once for each update. */
-TEST_WITH(a_collectors_page_is_made_once, setup, teardown)
+TEST_ON(a_collectors_page_is_made_once, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     updated_before(f, 0);
     assert_int_equal(get(f, "/api/v1/newcomer"), 200);
     f->document = 8;
@@ -272,9 +265,8 @@ TEST_WITH(a_collectors_page_is_made_once, setup, teardown)
     assert_true(response_says(f, "\"here\": 8"));
 }
 
-TEST_WITH(a_collector_may_say_something_on_the_landing_page, setup, teardown)
+TEST_ON(a_collector_may_say_something_on_the_landing_page, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     updated_before(f, 0);
     assert_true(landing_says(f, "<p>7 &lt; 8 &amp; &lt;b&gt;</p>"));
     f->document = 0;
@@ -286,9 +278,8 @@ TEST_WITH(a_collector_may_say_something_on_the_landing_page, setup, teardown)
     assert_false(landing_says(f, "&lt; 8"));
 }
 
-TEST_WITH(a_collector_that_does_not_run_has_its_page_all_the_same, setup, teardown)
+TEST_ON(a_collector_that_does_not_run_has_its_page_all_the_same, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     updated_before(f, 0);
     assert_int_equal(get(f, "/api/v1/absent"), 200);
     assert_true(response_says(f, "{\"source\": \"perf\", \"here\": 0}"));
@@ -301,9 +292,8 @@ static const char *const of_tenants[] = {"/api/v1/containers", "/api/v1/newcomer
 static const char *const of_everybody[] = {"/metrics",   "/",        "/live.js",      "/live.css",
                                            "/-/healthy", "/-/ready", "/api/v1/status"};
 
-TEST_WITH(from_elsewhere_tenants_documents_are_closed, setup, teardown)
+TEST_ON(from_elsewhere_tenants_documents_are_closed, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     assert_int_equal(store_publish(f->store, &f->status.tick), 0);
     updated_before(f, 0);
     f->remote = true;
@@ -324,9 +314,8 @@ TEST_WITH(from_elsewhere_tenants_documents_are_closed, setup, teardown)
     assert_true(landing_says(f, "href=\"/api/v1/containers?pretty\""));
 }
 
-TEST_WITH(where_asked_for_they_are_open, setup_api, teardown)
+TEST_ON(where_asked_for_they_are_open, struct fixture *f, setup_api, teardown)
 {
-    struct fixture *f = *state;
     assert_int_equal(store_publish(f->store, &f->status.tick), 0);
     updated_before(f, 0);
     f->remote = true;

@@ -116,9 +116,8 @@ static int teardown(void **state)
     return 0;
 }
 
-TEST_WITH(test_a_document_of_a_time, setup, teardown)
+TEST_ON(test_a_document_of_a_time, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     static const struct {
         const char *at, *text;
     } wanted[] = {
@@ -140,9 +139,8 @@ TEST_WITH(test_a_document_of_a_time, setup, teardown)
     assert_int_equal(ask(f, "/api/v1/containers", "99999999999999999999999"), 400);
 }
 
-TEST_WITH(test_the_page_begins_with_what_is_marked, setup, teardown)
+TEST_ON(test_the_page_begins_with_what_is_marked, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     assert_int_equal(ask(f, "/", NULL), 200);
     assert_non_null(strstr(f->text, "<p><form id=\"reel\""));
     assert_non_null(strstr(f->text, "before the recording: &lt;none&gt;</p>"));

@@ -125,9 +125,8 @@ static void expect_text(const struct fixture *f, const char *path, const char *t
     assert_string_equal(json_string_value(at(f, path)), text);
 }
 
-TEST_WITH(which_program_and_since_when, setup, teardown)
+TEST_ON(which_program_and_since_when, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     look(f, 590 * second_ns);
     expect_text(f, "version", "1.2.3");
     expect_text(f, "revision", "0123456789ab-dirty");
@@ -140,9 +139,8 @@ TEST_WITH(which_program_and_since_when, setup, teardown)
     expect_number(f, "uptime_seconds", 0);
 }
 
-TEST_WITH(the_machine_and_its_nodes, setup, teardown)
+TEST_ON(the_machine_and_its_nodes, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     struct machine *m = &f->status.machine;
     strcpy(m->cpu_model, "A CPU");
     m->numa_nodes = 2;
@@ -164,9 +162,8 @@ TEST_WITH(the_machine_and_its_nodes, setup, teardown)
 }
 
 /* As of a recording, which has none of it. */
-TEST_WITH(what_is_not_known_is_null, setup, teardown)
+TEST_ON(what_is_not_known_is_null, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     look(f, 590 * second_ns);
     assert_true(json_is_null(at(f, "machine.cpu_model")));
     assert_true(json_is_null(at(f, "machine.nodes")));
@@ -188,9 +185,8 @@ static void show(struct fixture *f)
     live_show(f->live, &f->status.tick, next, f);
 }
 
-TEST_WITH(the_latencies_of_memory, setup, teardown)
+TEST_ON(the_latencies_of_memory, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     const struct tick *tick = &f->status.tick;
     live_latency(f->live, 1, 0, tick, 150e-9);
     live_latency(f->live, 0, 1, tick, 140e-9);
@@ -220,9 +216,8 @@ TEST_WITH(the_latencies_of_memory, setup, teardown)
     assert_true(json_is_null(at(f, "memory_latencies.0.latency_seconds")));
 }
 
-TEST_WITH(collectors_since_when_and_what_they_discarded, setup, teardown)
+TEST_ON(collectors_since_when_and_what_they_discarded, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     f->status.collectors[0].available = true;
     f->status.collectors[0].since_wall_ns = 1790000001 * second_ns;
     verdict_set(&f->status.collectors[1].verdict, REASON_NO_PMU, "none here");
@@ -240,9 +235,8 @@ TEST_WITH(collectors_since_when_and_what_they_discarded, setup, teardown)
     expect_number(f, "collectors.1.open_failures.fd_limit", 2);
 }
 
-TEST_WITH(containers_with_a_normal_and_without, setup, teardown)
+TEST_ON(containers_with_a_normal_and_without, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     const struct container *c = f->containers;
     f->containers[4].named = false;
     f->status.containers[CONTAINERS_MONITORED] = 5;
@@ -269,9 +263,8 @@ TEST_WITH(containers_with_a_normal_and_without, setup, teardown)
         assert_int_equal(json_integer_value(json_object_get(unknown, rows[i].why)), rows[i].n);
 }
 
-TEST_WITH(what_was_left_out, setup, teardown)
+TEST_ON(what_was_left_out, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     f->status.refused[REFUSED_PLACE] = 4;
     f->status.log_dropped[LOG_DROPPED_RATE] = 9;
     f->status.unread = 3;

@@ -9,9 +9,8 @@
 #include "tests/unit/support/perf_fixture.h"
 #include "tests/unit/support/unit.h"
 
-TEST_WITH(test_counts_per_cpu, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_counts_per_cpu)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_reading out;
     uint64_t one, two;
     perf_fixture_start(fixture);
@@ -41,9 +40,8 @@ TEST_WITH(test_counts_per_cpu, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* Nothing counts before the group is whole, and no event asks for what needs privilege. */
-TEST_WITH(test_attributes, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_attributes)
 {
-    struct perf_fixture *fixture = *state;
     uint64_t inode;
     perf_fixture_start(fixture);
     perf_fixture_open(fixture, "a", GROUP_CORE, &inode);
@@ -66,9 +64,8 @@ TEST_WITH(test_attributes, perf_fixture_setup, perf_fixture_teardown)
 
 /* What is sampled in user mode of the host only is counted so as well: the one is to be a share of
  * the other. */
-TEST_WITH(test_sampled_groups_count_user_mode, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_sampled_groups_count_user_mode)
 {
-    struct perf_fixture *fixture = *state;
     static const enum group sampled[] = {GROUP_STORES, GROUP_LOADS};
     uint64_t inode;
     size_t n = 0;
@@ -86,9 +83,8 @@ TEST_WITH(test_sampled_groups_count_user_mode, perf_fixture_setup, perf_fixture_
     assert_int_equal(n, 4);
 }
 
-TEST_WITH(test_steady_read_allocates_nothing, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_steady_read_allocates_nothing)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_reading out;
     uint64_t inode;
     perf_fixture_start(fixture);
@@ -106,9 +102,8 @@ TEST_WITH(test_steady_read_allocates_nothing, perf_fixture_setup, perf_fixture_t
 }
 
 /* Handles are found again in any order of closing, by themselves and by what is done to all. */
-TEST_WITH(test_handles, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_handles)
 {
-    struct perf_fixture *fixture = *state;
     const struct source_ops *ops;
     struct perf_reading out;
     uint64_t inode, handles[20];
@@ -141,9 +136,8 @@ TEST_WITH(test_handles, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* Opening events takes a context, not the source of the kernel's counters. */
-TEST_WITH(test_a_context_opens_events, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_a_context_opens_events)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_context context = {.fs = &fixture->tree.fs,
                                    .log = &fixture->log,
                                    .kernel = &fixture->pmu.kernel,
@@ -165,9 +159,8 @@ TEST_WITH(test_a_context_opens_events, perf_fixture_setup, perf_fixture_teardown
     encoded_event_release(&loads);
 }
 
-TEST_WITH(test_missing_hardware, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_missing_hardware)
 {
-    struct perf_fixture *fixture = *state;
     struct verdict why;
     fixture->pmu.no_pmu = true;
     perf_fixture_start(fixture);
@@ -202,9 +195,8 @@ TEST_WITH(test_missing_hardware, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* Counting oneself may be allowed where counting containers is not. */
-TEST_WITH(test_permission, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_permission)
 {
-    struct perf_fixture *fixture = *state;
     struct verdict why;
     fixture->pmu.system_wide_error = -EACCES;
     perf_fixture_start(fixture);
@@ -222,9 +214,8 @@ TEST_WITH(test_permission, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* The kernel refuses before it looks for the PMU, which many virtual machines do not have. */
-TEST_WITH(test_permission_for_what_is_not_there, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_permission_for_what_is_not_there)
 {
-    struct perf_fixture *fixture = *state;
     struct verdict why;
     char path[128];
     fixture->pmu.error = -EACCES;
@@ -260,9 +251,8 @@ TEST_WITH(test_permission_for_what_is_not_there, perf_fixture_setup, perf_fixtur
     assert_int_equal(why.reason, REASON_NO_PERMISSION);
 }
 
-TEST_WITH(test_cgroup_refusals, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_cgroup_refusals)
 {
-    struct perf_fixture *fixture = *state;
     struct verdict why;
     uint64_t inode, handle = 77;
     char path[256];
@@ -287,9 +277,8 @@ TEST_WITH(test_cgroup_refusals, perf_fixture_setup, perf_fixture_teardown)
     close(fd);
 }
 
-TEST_WITH(test_fd_exhaustion_leaves_nothing, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_fd_exhaustion_leaves_nothing)
 {
-    struct perf_fixture *fixture = *state;
     struct verdict why;
     uint64_t inode, handle = 77;
     int fd = perf_fixture_cgroup(fixture, "a", &inode);
@@ -317,9 +306,8 @@ TEST_WITH(test_fd_exhaustion_leaves_nothing, perf_fixture_setup, perf_fixture_te
     close(fd);
 }
 
-TEST_WITH(test_out_of_memory, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_out_of_memory)
 {
-    struct perf_fixture *fixture = *state;
     struct verdict why;
     uint64_t inode, handle = 77;
     if (!malloc_fail(0))
@@ -344,9 +332,8 @@ TEST_WITH(test_out_of_memory, perf_fixture_setup, perf_fixture_teardown)
     close(fd);
 }
 
-TEST_WITH(test_fd_budget, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_fd_budget)
 {
-    struct perf_fixture *fixture = *state;
     struct verdict why;
     uint64_t inode, handle;
     fixture->config.fd_limit = 40;
@@ -364,9 +351,8 @@ TEST_WITH(test_fd_budget, perf_fixture_setup, perf_fixture_teardown)
     close(fd);
 }
 
-TEST_WITH(test_exhaustion_at_check_is_not_final, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_exhaustion_at_check_is_not_final)
 {
-    struct perf_fixture *fixture = *state;
     struct verdict why;
     fixture->pmu.error = -EMFILE;
     perf_fixture_start(fixture);
@@ -377,9 +363,8 @@ TEST_WITH(test_exhaustion_at_check_is_not_final, perf_fixture_setup, perf_fixtur
 }
 
 /* Events that the kernel itself counts, from --events.file: no PMU needed, no watchdog minded. */
-TEST_WITH(test_software_events, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_software_events)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_reading out;
     struct verdict why;
     uint64_t inode;
@@ -411,9 +396,8 @@ TEST_WITH(test_software_events, perf_fixture_setup, perf_fixture_teardown)
     assert_non_null(strstr(why.words, "/bin/x"));
 }
 
-TEST_WITH(test_bad_event_text, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_bad_event_text)
 {
-    struct perf_fixture *fixture = *state;
     struct verdict why;
     static char bad[] = "software:nonsense";
     fixture->file.event[ROLE_LLC_READS] = bad;
@@ -429,9 +413,8 @@ TEST_WITH(test_bad_event_text, perf_fixture_setup, perf_fixture_teardown)
     assert_non_null(strstr(why.words, "software:nonsense"));
 }
 
-TEST_WITH(test_thread_scope, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_thread_scope)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_reading out;
     struct verdict why;
     uint64_t handle;
@@ -449,9 +432,8 @@ TEST_WITH(test_thread_scope, perf_fixture_setup, perf_fixture_teardown)
     assert_int_equal(out.reading.n, 1);
 }
 
-TEST_WITH(test_cpu_scope, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_cpu_scope)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_reading out;
     struct verdict why;
     uint64_t handle;

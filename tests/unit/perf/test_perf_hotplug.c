@@ -16,9 +16,8 @@ static void assert_total(const struct reading_row *row, uint64_t ns)
     perf_fixture_assert_core(row, FULL, ns, ns);
 }
 
-TEST_WITH(test_away_and_back, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_away_and_back)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_reading out;
     uint64_t inode;
     perf_fixture_start(fixture);
@@ -60,9 +59,8 @@ TEST_WITH(test_away_and_back, perf_fixture_setup, perf_fixture_teardown)
     assert_int_equal(perf_fixture_logged(fixture, "level=warn"), 0);
 }
 
-TEST_WITH(test_new_cpu, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_new_cpu)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_reading out;
     uint64_t inode;
     perf_fixture_start(fixture);
@@ -86,9 +84,8 @@ TEST_WITH(test_new_cpu, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* Off and on again between two ticks: the list looks the same, the groups are in pieces. */
-TEST_WITH(test_unnoticed_absence, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_unnoticed_absence)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_reading out;
     uint64_t inode;
     perf_fixture_start(fixture);
@@ -105,9 +102,8 @@ TEST_WITH(test_unnoticed_absence, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* A CPU that goes away while a container's groups are opened. */
-TEST_WITH(test_gone_while_opening, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_gone_while_opening)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_reading out;
     uint64_t inode;
     perf_fixture_start(fixture);
@@ -123,9 +119,8 @@ TEST_WITH(test_gone_while_opening, perf_fixture_setup, perf_fixture_teardown)
     assert_total(perf_fixture_row(fixture, handle, GROUP_CORE, 1, &out), 6);
 }
 
-TEST_WITH(test_no_descriptors_for_a_new_cpu, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_no_descriptors_for_a_new_cpu)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_reading out;
     uint64_t inode;
     perf_fixture_start(fixture);
@@ -144,9 +139,8 @@ TEST_WITH(test_no_descriptors_for_a_new_cpu, perf_fixture_setup, perf_fixture_te
 }
 
 /* One CPU's events cannot be read: its totals stand still, the others go on. */
-TEST_WITH(test_read_error, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_read_error)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_reading out;
     uint64_t inode;
     perf_fixture_start(fixture);
@@ -170,9 +164,8 @@ TEST_WITH(test_read_error, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* An ended container's groups are not opened again, without a word about it. */
-TEST_WITH(test_ended_container, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_ended_container)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_reading out;
     uint64_t inode;
     char path[256];
@@ -194,9 +187,8 @@ TEST_WITH(test_ended_container, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* A list that cannot be understood is reported, and what is open stays open. */
-TEST_WITH(test_broken_list, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_broken_list)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_reading out;
     struct tick tick = {.number = 1};
     uint64_t inode;

@@ -197,9 +197,8 @@ static const struct reading_row *row_of(const struct rows *rows, int cpu)
     return NULL;
 }
 
-TEST_WITH(test_exact_counts, setup, teardown)
+TEST_ON(test_exact_counts, struct world *world, setup, teardown)
 {
-    struct world *world = *state;
     struct verdict why = {0};
     struct rows rows;
     uint64_t handle;
@@ -259,9 +258,8 @@ static size_t open_descriptors(void)
     return n;
 }
 
-TEST_WITH(test_out_of_descriptors, setup, teardown)
+TEST_ON(test_out_of_descriptors, struct world *world, setup, teardown)
 {
-    struct world *world = *state;
     struct verdict why = {0};
     struct rlimit before, low;
     uint64_t handle = 77;
@@ -284,9 +282,8 @@ TEST_WITH(test_out_of_descriptors, setup, teardown)
     assert_int_equal(open_descriptors(), open);
 }
 
-TEST_WITH(test_cgroup_is_gone, setup, teardown)
+TEST_ON(test_cgroup_is_gone, struct world *world, setup, teardown)
 {
-    struct world *world = *state;
     struct verdict why = {0};
     uint64_t handle;
     need(world);
@@ -306,9 +303,8 @@ TEST_WITH(test_cgroup_is_gone, setup, teardown)
     assert_non_null(strstr(why.words, "/ended is gone"));
 }
 
-TEST_WITH(test_thread, setup, teardown)
+TEST_ON(test_thread, struct world *world, setup, teardown)
 {
-    struct world *world = *state;
     struct verdict why = {0};
     struct rows rows;
     uint64_t handle;

@@ -8,9 +8,8 @@
 
 #define MS UINT64_C(1000000)
 
-TEST_WITH(test_watchdog_at_start, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_watchdog_at_start)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_reading out;
     struct verdict why;
     uint64_t inode;
@@ -38,9 +37,8 @@ TEST_WITH(test_watchdog_at_start, perf_fixture_setup, perf_fixture_teardown)
     assert_int_equal(perf_fixture_logged(fixture, "slowdown"), 1);
 }
 
-TEST_WITH(test_full_group_says_nothing, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_full_group_says_nothing)
 {
-    struct perf_fixture *fixture = *state;
     struct verdict why;
     perf_fixture_start(fixture);
     assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
@@ -50,9 +48,8 @@ TEST_WITH(test_full_group_says_nothing, perf_fixture_setup, perf_fixture_teardow
 }
 
 /* The PMU refuses what it can never count together. */
-TEST_WITH(test_refused_group, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_refused_group)
 {
-    struct perf_fixture *fixture = *state;
     struct verdict why;
     fixture->pmu.general = 3;
     perf_fixture_start(fixture);
@@ -70,9 +67,8 @@ TEST_WITH(test_refused_group, perf_fixture_setup, perf_fixture_teardown)
 
 /* The user names events for the roles that must be; the table's for the others do not exist here.
  */
-TEST_WITH(test_roles_that_the_machine_lacks, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_roles_that_the_machine_lacks)
 {
-    struct perf_fixture *fixture = *state;
     struct verdict why;
     uint64_t inode;
     fixture->pmu.no_pmu = true;
@@ -99,9 +95,8 @@ TEST_WITH(test_roles_that_the_machine_lacks, perf_fixture_setup, perf_fixture_te
 }
 
 /* Two sources open the same events: what is wrong with them is said once. */
-TEST_WITH(test_said_once, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_said_once)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_said said = {0};
     struct verdict why;
     fixture->config.said = &said;
@@ -126,9 +121,8 @@ TEST_WITH(test_said_once, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* Other programs hold all counters for now: the smallest group has the best chance later. */
-TEST_WITH(test_all_counters_held, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_all_counters_held)
 {
-    struct perf_fixture *fixture = *state;
     struct verdict why;
     fixture->pmu.held = 4;
     fixture_write(&fixture->tree, "proc/sys/kernel/nmi_watchdog", "0\n");
@@ -138,9 +132,8 @@ TEST_WITH(test_all_counters_held, perf_fixture_setup, perf_fixture_teardown)
     assert_non_null(strstr(why.words, "another program or the NMI watchdog holds a counter"));
 }
 
-TEST_WITH(test_filtered, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_filtered)
 {
-    struct perf_fixture *fixture = *state;
     struct verdict why;
     fixture->pmu.filtered = true;
     perf_fixture_start(fixture);
@@ -167,9 +160,8 @@ static void run_ticks(struct perf_fixture *fixture, uint64_t handle, uint64_t in
 }
 
 /* Someone switches the watchdog on while we run. */
-TEST_WITH(test_starvation_at_run_time, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_starvation_at_run_time)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_reading out;
     struct verdict why;
     uint64_t inode, idle;
@@ -212,9 +204,8 @@ TEST_WITH(test_starvation_at_run_time, perf_fixture_setup, perf_fixture_teardown
 }
 
 /* One container that runs, or starving for moments only, is no reason to step down. */
-TEST_WITH(test_no_step_down_without_need, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_no_step_down_without_need)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_reading out;
     uint64_t inode, two;
     perf_fixture_start(fixture);
@@ -255,9 +246,8 @@ static uint64_t open_thread(struct perf_fixture *fixture)
 
 /* The probe's thread is in a container that is counted, too: both groups need the one counter of
  * ref_cycles, and the CPU's comes first in every burst, which is shorter than a turn. */
-TEST_WITH(test_thread_beside_its_own_container, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_thread_beside_its_own_container)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_reading out;
     uint64_t own;
     perf_fixture_start(fixture);
@@ -278,9 +268,8 @@ TEST_WITH(test_thread_beside_its_own_container, perf_fixture_setup, perf_fixture
 
 /* A thread's group that does not fit fails at once: it steps down by itself, while those of the
  * containers do, or do not. */
-TEST_WITH(test_thread_without_room_steps_down, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_thread_without_room_steps_down)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_reading out;
     perf_fixture_start(fixture);
     uint64_t thread = open_thread(fixture);
@@ -324,9 +313,8 @@ TEST_WITH(test_thread_without_room_steps_down, perf_fixture_setup, perf_fixture_
 }
 
 /* Who counts a whole CPU while we start shares it by turns later. */
-TEST_WITH(test_trial_beside_others, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_trial_beside_others)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_kernel *kernel = &fixture->pmu.kernel;
     struct verdict why;
     struct perf_event_attr attr = {
@@ -346,9 +334,8 @@ static void begin_at(struct perf_fixture *fixture, uint64_t mono_ns)
     assert_int_equal(fixture->source->ops->begin(fixture->source, &tick), 0);
 }
 
-TEST_WITH(test_climbs_again, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_climbs_again)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_reading out;
     struct verdict why;
     uint64_t inode, now = MS;
@@ -401,9 +388,8 @@ static void make_amd(struct perf_fixture *fixture, const struct event_table *tab
     fixture->pmu.no_fixed = true;
 }
 
-TEST_WITH(test_amd, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_amd)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_reading out;
     struct verdict why;
     uint64_t inode;
@@ -428,9 +414,8 @@ TEST_WITH(test_amd, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* The NMI watchdog holds a general counter there. */
-TEST_WITH(test_amd_watchdog, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_amd_watchdog)
 {
-    struct perf_fixture *fixture = *state;
     struct verdict why;
     make_amd(fixture, &event_table_zen3);
     fixture->pmu.held = 1;
@@ -443,9 +428,8 @@ TEST_WITH(test_amd_watchdog, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* A hypervisor that gives four counters. */
-TEST_WITH(test_amd_four, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_amd_four)
 {
-    struct perf_fixture *fixture = *state;
     struct verdict why;
     make_amd(fixture, &event_table_zen5);
     fixture->pmu.general = 4;
@@ -457,9 +441,8 @@ TEST_WITH(test_amd_four, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* The TSC counts in the kernel as well, so the group of our own thread does. */
-TEST_WITH(test_amd_thread_counts_the_kernel, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_amd_thread_counts_the_kernel)
 {
-    struct perf_fixture *fixture = *state;
     struct scope self = {.kind = SCOPE_THREAD, .key = "p0", .cgroup_fd = -1, .tid = 77};
     struct verdict why;
     uint64_t handle;
@@ -473,9 +456,8 @@ TEST_WITH(test_amd_thread_counts_the_kernel, perf_fixture_setup, perf_fixture_te
 }
 
 /* The kernel's generic events: cycles and instructions of any CPU. */
-TEST_WITH(test_generic, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_generic)
 {
-    struct perf_fixture *fixture = *state;
     struct verdict why;
     fixture->config.table = &event_table_generic;
     perf_fixture_start(fixture);

@@ -35,9 +35,8 @@ static void add_imcs(struct perf_fixture *fixture, int n)
     fixture_write(&fixture->tree, path, "0-1\n");
 }
 
-TEST_WITH(test_units, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_units)
 {
-    struct perf_fixture *fixture = *state;
     struct source_unit units[32];
     size_t n = 99;
     assert_int_equal(perf_units(&fixture->tree.fs, units, 32, &n), 0);
@@ -74,9 +73,8 @@ static size_t open_configs(const struct perf_fixture *fixture, int cpu, uint64_t
 }
 
 /* Cascade Lake-AP: two dies per socket, each with controllers of the same numbers. */
-TEST_WITH(test_dies, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_dies)
 {
-    struct perf_fixture *fixture = *state;
     struct source_unit units[8];
     struct verdict why;
     size_t n;
@@ -119,9 +117,8 @@ static int open_unit(struct perf_fixture *fixture, enum group group, int socket,
     return fixture->source->ops->open(fixture->source, &scope, group, handle, why);
 }
 
-TEST_WITH(test_unit_channels, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_unit_channels)
 {
-    struct perf_fixture *fixture = *state;
     struct verdict why;
     uint64_t first, second, handle = 77, configs[16];
     add_imcs(fixture, 2);
@@ -147,9 +144,8 @@ TEST_WITH(test_unit_channels, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* The two pseudo-channels' occupancies come as one count, of one group that always runs. */
-TEST_WITH(test_events_of_a_role_are_summed, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_events_of_a_role_are_summed)
 {
-    struct perf_fixture *fixture = *state;
     struct perf_reading out;
     struct verdict why;
     uint64_t handle;
@@ -179,9 +175,8 @@ TEST_WITH(test_events_of_a_role_are_summed, perf_fixture_setup, perf_fixture_tea
 }
 
 /* Zen 4: amd_umc_<n>, one per channel, numbered over the sockets; one CPU in each cpumask. */
-TEST_WITH(test_amd_controllers, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_amd_controllers)
 {
-    struct perf_fixture *fixture = *state;
     struct source_unit units[8];
     struct verdict why;
     uint64_t handle, configs[16];
@@ -220,9 +215,8 @@ TEST_WITH(test_amd_controllers, perf_fixture_setup, perf_fixture_teardown)
     assert_int_equal(why.reason, REASON_UNSUPPORTED_CPU);
 }
 
-TEST_WITH(test_unit_refusals, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_unit_refusals)
 {
-    struct perf_fixture *fixture = *state;
     struct verdict why;
     uint64_t handle;
     perf_fixture_start(fixture);
@@ -243,9 +237,8 @@ TEST_WITH(test_unit_refusals, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* What the user says about memory controllers replaces the table's, all channels of it. */
-TEST_WITH(test_unit_of_events_file, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_unit_of_events_file)
 {
-    struct perf_fixture *fixture = *state;
     struct verdict why;
     uint64_t handle, configs[16];
     static char inserts[] = "pmu:NAME/event=0x77,umask=0x1/";
@@ -271,9 +264,8 @@ TEST_WITH(test_unit_of_events_file, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* Without modules, their queue takes no counters from DRAM's; the user's file knows better. */
-TEST_WITH(test_no_persistent_memory, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_no_persistent_memory)
 {
-    struct perf_fixture *fixture = *state;
     struct verdict why;
     static char any[] = "pmu:NAME/event=0x77/";
     add_imcs(fixture, 2);
@@ -331,9 +323,8 @@ TEST(test_sentences)
     assert_string_equal(fine.words, "");
 }
 
-TEST_WITH(test_cpu_identify, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_cpu_identify)
 {
-    struct perf_fixture *fixture = *state;
     struct fixture *tree = &fixture->tree;
     struct cpu_identity cpu = {.family = -1};
     assert_int_equal(cpu_identify(&tree->fs, &cpu), -ENOENT);
@@ -364,9 +355,8 @@ TEST_WITH(test_cpu_identify, perf_fixture_setup, perf_fixture_teardown)
     }
 }
 
-TEST_WITH(test_machine, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_machine)
 {
-    struct perf_fixture *fixture = *state;
     struct machine machine;
     memset(&machine, 0x5a, sizeof machine);
     machine_detect(&fixture->tree.fs, &machine);
@@ -421,7 +411,7 @@ TEST_WITH(test_machine, perf_fixture_setup, perf_fixture_teardown)
     assert_int_equal(machine_socket_of(&machine, MACHINE_CPUS), -1);
 }
 
-TEST_WITH(test_distances, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_distances)
 {
     static const struct {
         const char *text;
@@ -455,9 +445,8 @@ TEST_WITH(test_distances, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* A kernel that does not know the CPU puts events on counters that cannot count them. */
-TEST_WITH(test_unknown_pmu, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_unknown_pmu)
 {
-    struct perf_fixture *fixture = *state;
     char name[CPU_PMU_NAME];
     struct verdict why;
     assert_false(cpu_pmu_name(&fixture->tree.fs, name));
@@ -473,9 +462,8 @@ TEST_WITH(test_unknown_pmu, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* One clear reason each, for CPUs that no table knows. */
-TEST_WITH(test_bad_machines, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_bad_machines)
 {
-    struct perf_fixture *fixture = *state;
     struct fixture *tree = &fixture->tree;
     struct cpu_identity cpu;
     struct verdict why;
@@ -499,9 +487,8 @@ TEST_WITH(test_bad_machines, perf_fixture_setup, perf_fixture_teardown)
 }
 
 /* A hypervisor whose CPUID says Zen 4, and which gives no PMU. */
-TEST_WITH(test_zen4_without_pmu, perf_fixture_setup, perf_fixture_teardown)
+PERF_TEST(test_zen4_without_pmu)
 {
-    struct perf_fixture *fixture = *state;
     struct verdict why;
     fixture_write(&fixture->tree, "sys/bus/event_source/devices/software/type", "1\n");
     fixture_write(&fixture->tree, "sys/bus/event_source/devices/msr/type", "11\n");

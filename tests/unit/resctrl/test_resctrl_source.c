@@ -154,9 +154,8 @@ static bool has(const struct place *p, size_t i, enum role role)
     return row(p, i)->present >> group_index(GROUP_BANDWIDTH, role) & 1;
 }
 
-TEST_WITH(nothing_is_mounted, setup, teardown)
+TEST_ON(nothing_is_mounted, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle;
     assert_false(check(p, SCOPE_MACHINE));
     assert_int_equal(p->why.reason, REASON_NO_DEVICE);
@@ -170,9 +169,8 @@ TEST_WITH(nothing_is_mounted, setup, teardown)
     assert_false(check(p, SCOPE_MACHINE));
 }
 
-TEST_WITH(whose_groups, setup, teardown)
+TEST_ON(whose_groups, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle;
     write_group(p, MOUNT, 1, 1);
     write_group(p, MOUNT "BE/", 1, 1);
@@ -197,9 +195,8 @@ TEST_WITH(whose_groups, setup, teardown)
     assert_false(p->source->ops->check(p->source, SCOPE_MACHINE, GROUP_POD_BANDWIDTH, &p->why));
 }
 
-TEST_WITH(a_pod_without_dashes, setup, teardown)
+TEST_ON(a_pod_without_dashes, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle;
     write_group(p, MOUNT, 1, 1);
     write_group(p, MOUNT "gold/mon_groups/" UID32, 1, 1);
@@ -207,9 +204,8 @@ TEST_WITH(a_pod_without_dashes, setup, teardown)
 }
 
 /* What the RMID has left over is not this group's; and nobody is interrupted in between. */
-TEST_WITH(the_first_window_is_dropped, setup, teardown)
+TEST_ON(the_first_window_is_dropped, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle;
     write_group(p, MOUNT, 0, 0);
     write_group(p, POD, 900000000, 900);
@@ -273,9 +269,8 @@ static void total_is(struct place *p, const char *text)
     write_file(p, POD, "mon_L3_00", "mbm_total_bytes", text);
 }
 
-TEST_WITH(counters_that_fall_begin_anew, setup, teardown)
+TEST_ON(counters_that_fall_begin_anew, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle = settled(p, 1000);
     total_is(p, "1600\n");
     assert_next(p, handle, 600, 5);
@@ -296,11 +291,10 @@ TEST_WITH(counters_that_fall_begin_anew, setup, teardown)
 }
 
 /* After a window without a number the next one has no beginning. */
-TEST_WITH(numbers_that_are_none, setup, teardown)
+TEST_ON(numbers_that_are_none, struct place *p, setup, teardown)
 {
     static const char *const texts[] = {"Unavailable\n", "Unassigned\n", "Error\n", "17", "",
                                         "1e9\n"};
-    struct place *p = *state;
     uint64_t handle = settled(p, 1000), sum = 0, at = 1000;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char text[32];
@@ -318,9 +312,8 @@ TEST_WITH(numbers_that_are_none, setup, teardown)
 }
 
 /* Where the hardware knows only the bytes, too: nothing of before is left standing. */
-TEST_WITH(nothing_is_known, setup, teardown)
+TEST_ON(nothing_is_known, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle;
     write_group(p, MOUNT, 1, 1);
     write_number(p, POD, "mon_L3_00", "mbm_total_bytes", 1000);
@@ -343,9 +336,8 @@ static void remove_file(struct place *p, const char *path)
     assert_int_equal(remove(whole), 0);
 }
 
-TEST_WITH(a_file_that_vanishes, setup, teardown)
+TEST_ON(a_file_that_vanishes, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle = settled(p, 1000);
     remove_file(p, POD "/mon_data/mon_L3_00/mbm_total_bytes");
     assert_unknown(p, handle);
@@ -354,9 +346,8 @@ TEST_WITH(a_file_that_vanishes, setup, teardown)
     assert_false(has(p, 0, ROLE_MBM_TOTAL_BYTES));
 }
 
-TEST_WITH(no_links_are_followed, setup, teardown)
+TEST_ON(no_links_are_followed, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle = settled(p, 1000);
     fixture_write(&p->tree, "else/where", "5000\n");
     remove_file(p, POD "/mon_data/mon_L3_00/mbm_total_bytes");
@@ -373,9 +364,8 @@ TEST_WITH(no_links_are_followed, setup, teardown)
                      -ENOENT);
 }
 
-TEST_WITH(a_group_that_is_removed, setup, teardown)
+TEST_ON(a_group_that_is_removed, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle = settled(p, 1000), again;
     remove_file(p, POD "/mon_data/mon_L3_00/mbm_total_bytes");
     remove_file(p, POD "/mon_data/mon_L3_00/mbm_local_bytes");
@@ -397,9 +387,8 @@ TEST_WITH(a_group_that_is_removed, setup, teardown)
 }
 
 /* The node's directories are read in place of the domain's, which is their sum. */
-TEST_WITH(sub_numa_clusters, setup, teardown)
+TEST_ON(sub_numa_clusters, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle;
     write_number(p, MOUNT, "mon_L3_00", "mbm_total_bytes", 0);
     write_number(p, POD, "mon_L3_00", "mbm_total_bytes", 300);
@@ -417,9 +406,8 @@ TEST_WITH(sub_numa_clusters, setup, teardown)
         assert_int_equal(value(p, i, ROLE_MBM_TOTAL_BYTES), row(p, i)->cpu == 0 ? 30 : 70);
 }
 
-TEST_WITH(telemetry, setup, teardown)
+TEST_ON(telemetry, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle = settled(p, 1000);
     p->source->ops->close(p->source, handle);
     write_file(p, POD, "mon_PERF_PKG_00", "core_energy", "10.5\n");
@@ -441,9 +429,8 @@ TEST_WITH(telemetry, setup, teardown)
 }
 
 /* The root group has its monitoring groups in it, and the classes have theirs. */
-TEST_WITH(the_machine_is_all_classes, setup, teardown)
+TEST_ON(the_machine_is_all_classes, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle;
     write_group(p, MOUNT, 1000, 0);
     write_group(p, MOUNT "gold/", 500, 0);
@@ -476,9 +463,8 @@ TEST_WITH(the_machine_is_all_classes, setup, teardown)
 }
 
 /* A sum without one of the classes is not everybody's, and it is made anew when it can be. */
-TEST_WITH(a_class_that_cannot_be_read, setup, teardown)
+TEST_ON(a_class_that_cannot_be_read, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle;
     write_group(p, MOUNT, 1000, 0);
     write_group(p, MOUNT "gold/", 500, 0);
@@ -512,9 +498,8 @@ TEST_WITH(a_class_that_cannot_be_read, setup, teardown)
 }
 
 /* Where no CPU is known, all domains are one row. */
-TEST_WITH(domains_nobody_knows, setup, teardown)
+TEST_ON(domains_nobody_knows, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle;
     write_number(p, MOUNT, "mon_L3_00", "mbm_total_bytes", 0);
     write_number(p, POD, "mon_L3_00", "mbm_total_bytes", 1);
@@ -533,9 +518,8 @@ TEST_WITH(domains_nobody_knows, setup, teardown)
     assert_int_equal(value(p, 0, ROLE_MBM_TOTAL_BYTES), 13);
 }
 
-TEST_WITH(counters_need_the_descriptors, setup, teardown)
+TEST_ON(counters_need_the_descriptors, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t pod, container, other;
     write_group(p, MOUNT, 1, 1);
     write_group(p, POD, 1, 1);
@@ -557,9 +541,8 @@ TEST_WITH(counters_need_the_descriptors, setup, teardown)
     assert_int_equal(p->pool.lent, 1); /* somebody else has it */
 }
 
-TEST_WITH(nothing_leaks, setup, teardown)
+TEST_ON(nothing_leaks, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle;
     write_group(p, MOUNT, 1, 1);
     write_group(p, MOUNT "gold/", 1, 1);

@@ -120,9 +120,8 @@ enum { EXPECTED_REQUESTS = 3 };
 /* ---- tests ---- */
 
 /* A date of 0 would be read as "56 years ago" by every rule that subtracts it from now. */
-TEST_WITH(test_what_never_happened_has_no_date, setup, teardown)
+TEST_ON(test_what_never_happened_has_no_date, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     publish(f);
     assert_int_equal(
         series_count(f, "interference_exporter_collector_last_success_timestamp_seconds"), 0);
@@ -132,9 +131,8 @@ TEST_WITH(test_what_never_happened_has_no_date, setup, teardown)
 }
 
 /* What may be alerted on is there before anything happened. */
-TEST_WITH(test_all_there_from_the_start, setup, teardown)
+TEST_ON(test_all_there_from_the_start, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     publish(f);
     assert_value(f, "build", "version=\"1.2.3\",revision=\"abc\",compiler=\"cc 1\"", 1);
     assert_value(f, "source", "source=\"replay\",microarchitecture=\"clx\"", 1);
@@ -184,9 +182,8 @@ TEST_WITH(test_all_there_from_the_start, setup, teardown)
     assert_true(value(f, "process_start_time_seconds", "") > 1.6e9);
 }
 
-TEST_WITH(test_numbers_arrive, setup, teardown)
+TEST_ON(test_numbers_arrive, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     f->tick = (struct tick){.number = 9, .wall_ns = 1790000000500000000};
     f->state.ticks = 9;
     f->state.missed_ticks = 2;
@@ -238,9 +235,8 @@ TEST_WITH(test_numbers_arrive, setup, teardown)
 
 /* Thousands of nodes without counters: zeros of what never can happen there are most of their
  * series. What it did before it ended stays. */
-TEST_WITH(test_what_does_not_run_has_no_zeros, setup, teardown)
+TEST_ON(test_what_does_not_run_has_no_zeros, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     f->collector[0].enabled = false;
     f->status[0].verdict.reason = REASON_NO_PMU;
     publish(f);
@@ -255,9 +251,8 @@ TEST_WITH(test_what_does_not_run_has_no_zeros, setup, teardown)
 }
 
 /* Starved from the start: the two that an alert divides come together. */
-TEST_WITH(test_counters_that_never_ran, setup, teardown)
+TEST_ON(test_counters_that_never_ran, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     f->status[0].pmu_enabled_seconds = 8;
     publish(f);
     assert_value(f, "pmu_enabled_seconds", "collector=\"alpha\"", 8);
@@ -266,9 +261,8 @@ TEST_WITH(test_counters_that_never_ran, setup, teardown)
 }
 
 /* One reason at a time, and what it does to available and success. */
-TEST_WITH(test_reasons, setup, teardown)
+TEST_ON(test_reasons, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     static const struct {
         bool enabled, failed;
         enum reason reason;
@@ -310,9 +304,8 @@ TEST_WITH(test_reasons, setup, teardown)
     assert_value(f, "collector_available", "collector=\"beta\"", 0);
 }
 
-TEST_WITH(test_http, setup, teardown)
+TEST_ON(test_http, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     self_http_requests(f->self, "metrics", "text", 200, 7);
     self_http_requests(f->self, "metrics", "text", 503, 1);
     self_http_requests(f->self, "other", NULL, 404, 3);
@@ -333,9 +326,8 @@ TEST_WITH(test_http, setup, teardown)
     assert_value(f, "http_requests", "handler=\"metrics\",format=\"text\",code=\"200\"", 8);
 }
 
-TEST_WITH(test_long_names_are_found_again, setup, teardown)
+TEST_ON(test_long_names_are_found_again, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     for (uint64_t i = 1; i <= 3; i++)
         self_http_requests(f->self, "a-handler-with-a-name-far-too-long-to-keep",
                            "a-format-too-long", 200, i);
@@ -393,9 +385,8 @@ TEST(test_unknown_cpu_and_no_collectors)
     }
 }
 
-TEST_WITH(test_a_taken_name_fails_whole, setup, teardown)
+TEST_ON(test_a_taken_name_fails_whole, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     const struct self_config config = {.version = "1",
                                        .revision = "r",
                                        .compiler = "c",
@@ -409,9 +400,8 @@ TEST_WITH(test_a_taken_name_fails_whole, setup, teardown)
     assert_value(f, "ticks", "", 0);
 }
 
-TEST_WITH(test_steady_state_allocates_nothing, setup, teardown)
+TEST_ON(test_steady_state_allocates_nothing, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     if (!malloc_count_works())
         skip();
     for (int i = 0; i < 3; i++) {
@@ -430,9 +420,8 @@ TEST_WITH(test_steady_state_allocates_nothing, setup, teardown)
     assert_int_equal(malloc_count(), before);
 }
 
-TEST_WITH(a_recording_is_shown_where_there_is_one, setup, teardown)
+TEST_ON(a_recording_is_shown_where_there_is_one, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     publish(f);
     assert_value(f, "recording_active", "", absent);
     f->state.records = f->state.recording_active = true;
@@ -443,9 +432,8 @@ TEST_WITH(a_recording_is_shown_where_there_is_one, setup, teardown)
     assert_value(f, "recording_active", "", 0);
 }
 
-TEST_WITH(the_black_box_is_shown_where_there_is_one, setup, teardown)
+TEST_ON(the_black_box_is_shown_where_there_is_one, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     publish(f);
     assert_value(f, "blackbox_active", "", absent);
     assert_value(f, "blackbox_ticks_dropped", "", absent);
@@ -479,9 +467,8 @@ TEST_WITH(the_black_box_is_shown_where_there_is_one, setup, teardown)
     assert_value(f, "blackbox_newest_file", "file=\"/var/box/b.gz\"", absent);
 }
 
-TEST_WITH(lines_that_are_missing_in_the_log_are_counted, setup, teardown)
+TEST_ON(lines_that_are_missing_in_the_log_are_counted, struct fixture *f, setup, teardown)
 {
-    struct fixture *f = *state;
     publish(f);
     assert_value(f, "log_lines_dropped", "reason=\"rate\"", 0);
     f->state.log_dropped[LOG_DROPPED_RATE] = 3;

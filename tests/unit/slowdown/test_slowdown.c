@@ -7,18 +7,16 @@
 #include "tests/unit/support/slowdown_rig.h"
 #include "tests/unit/support/unit.h"
 
-TEST_WITH(a_default_container_has_four_series, slowdown_rig_setup_default, rig_teardown)
+RIG_TEST(a_default_container_has_four_series, slowdown_rig_setup_default)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     rig_learn(rig, 20);
     assert_false(isnan(rig_passive(rig, C("slowdown_ratio"))));
     assert_int_equal(rig_series(rig, A), 4 + 1); /* and interference_container_info */
 }
 
-TEST_WITH(an_ended_container_keeps_its_counters_only, slowdown_rig_setup, rig_teardown)
+RIG_TEST(an_ended_container_keeps_its_counters_only, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     struct container *a = rig_container(rig, "a");
     rig_learn(rig, 20);
     rig_work(rig, "a", load_alone);
@@ -35,9 +33,8 @@ TEST_WITH(an_ended_container_keeps_its_counters_only, slowdown_rig_setup, rig_te
     assert_int_equal(rig_series(rig, A), 0);
 }
 
-TEST_WITH(new_names_keep_the_numbers, slowdown_rig_setup, rig_teardown)
+RIG_TEST(new_names_keep_the_numbers, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     struct container *a = rig_container(rig, "a");
     rig_learn(rig, 20);
     rig_rename(rig, a, "b");
@@ -47,9 +44,8 @@ TEST_WITH(new_names_keep_the_numbers, slowdown_rig_setup, rig_teardown)
     assert_true(fabs(rig_value(rig, C("slowdown_ratio"), "container=\"b\"") - 1) < 1e-9);
 }
 
-TEST_WITH(names_may_come_late, slowdown_rig_setup, rig_teardown)
+RIG_TEST(names_may_come_late, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     struct container *a = rig_unnamed(rig, "a");
     rig_learn(rig, 20);
     assert_int_equal(rig_series(rig, A), 0);
@@ -58,9 +54,8 @@ TEST_WITH(names_may_come_late, slowdown_rig_setup, rig_teardown)
     assert_true(rig_passive(rig, C("slowdown_observed_cycles")) == 3e9);
 }
 
-TEST_WITH(a_dead_counter_switches_the_collector_off, slowdown_rig_setup, rig_teardown)
+RIG_TEST(a_dead_counter_switches_the_collector_off, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     rig_learn(rig, 1);
     rig->facts.l3_miss_reads_filtered = true;
@@ -72,9 +67,8 @@ TEST_WITH(a_dead_counter_switches_the_collector_off, slowdown_rig_setup, rig_tea
     assert_int_not_equal(rig_tick(rig), 0);
 }
 
-TEST_WITH(without_file_descriptors_it_says_so_and_tries_again, slowdown_rig_setup, rig_teardown)
+RIG_TEST(without_file_descriptors_it_says_so_and_tries_again, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     struct container *hogger = rig_container(rig, "hog");
     verdict_set(&rig->fake.open_error, REASON_FD_LIMIT, "too many open files");
     rig_container(rig, "a");
@@ -90,9 +84,8 @@ TEST_WITH(without_file_descriptors_it_says_so_and_tries_again, slowdown_rig_setu
 }
 
 /* Containers that end while they are opened are common, and no user can act on that. */
-TEST_WITH(one_that_is_gone_already_is_not_worth_a_line, slowdown_rig_setup, rig_teardown)
+RIG_TEST(one_that_is_gone_already_is_not_worth_a_line, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     int pipes[2];
     assert_int_equal(pipe2(pipes, O_NONBLOCK), 0);
     rig->log.fd = pipes[1];
@@ -115,9 +108,8 @@ TEST_WITH(one_that_is_gone_already_is_not_worth_a_line, slowdown_rig_setup, rig_
     close(pipes[1]);
 }
 
-TEST_WITH(what_an_ended_container_frees_is_used_at_once, slowdown_rig_setup, rig_teardown)
+RIG_TEST(what_an_ended_container_frees_is_used_at_once, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     struct container *hogger = rig_container(rig, "hog");
     verdict_set(&rig->fake.open_error, REASON_FD_LIMIT, "too many open files");
     rig_container(rig, "a");
@@ -129,18 +121,16 @@ TEST_WITH(what_an_ended_container_frees_is_used_at_once, slowdown_rig_setup, rig
     assert_false(rig->status.wants_reconcile);
 }
 
-TEST_WITH(a_failed_read_is_reported, slowdown_rig_setup, rig_teardown)
+RIG_TEST(a_failed_read_is_reported, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     fake_group(&rig->fake, "a", GROUP_CORE)->read_error = -EIO;
     assert_int_equal(rig_tick(rig), -EIO);
     assert_int_equal(rig->status.discarded[DISCARD_READ_ERROR], 1);
 }
 
-TEST_WITH(a_steady_tick_allocates_nothing, slowdown_rig_setup, rig_teardown)
+RIG_TEST(a_steady_tick_allocates_nothing, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     if (!malloc_count_works())
         skip();
     rig_know(rig);
@@ -218,9 +208,8 @@ static void reload(struct rig *rig, const char *text)
     rig->thresholds = fresh;
 }
 
-TEST_WITH(a_container_may_have_a_limit_of_its_own, setup_live, teardown_live)
+TEST_ON(a_container_may_have_a_limit_of_its_own, struct rig *rig, setup_live, teardown_live)
 {
-    struct rig *rig = *state;
     reload(rig, "[{\"container\":\"a\",\"slowdown_ratio\":2},"
                 " {\"container\":\"b\",\"latency_seconds\":1e-7}]");
     struct container *a = rig_container(rig, "a");

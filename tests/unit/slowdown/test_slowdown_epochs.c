@@ -2,9 +2,8 @@
 #include "tests/unit/support/slowdown_rig.h"
 #include "tests/unit/support/unit.h"
 
-TEST_WITH(the_worked_number_of_asm, slowdown_rig_setup, rig_teardown)
+RIG_TEST(the_worked_number_of_asm, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     rig_quantum(rig, worked_quantum);
     assert_true(fabs(rig_asm_ratio(rig) - 1.2626263) < 1e-6);
@@ -21,9 +20,8 @@ TEST_WITH(the_worked_number_of_asm, slowdown_rig_setup, rig_teardown)
     assert_true(rig_value(rig, C("slowdown_observed_cycles"), "model=\"asm\"") == 15e6);
 }
 
-TEST_WITH(quanta_without_an_estimate_are_counted, slowdown_rig_setup, rig_teardown)
+RIG_TEST(quanta_without_an_estimate_are_counted, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     rig_quantum(rig, (struct quantum){.accesses = 27000, .queueing = 25000});
     assert_true(isnan(rig_asm_ratio(rig)));

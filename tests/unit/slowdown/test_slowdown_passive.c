@@ -29,9 +29,8 @@ static bool basis_is(struct rig *rig, const char *quantity, const char *basis)
     return true;
 }
 
-TEST_WITH(the_worked_number, slowdown_rig_setup, rig_teardown)
+RIG_TEST(the_worked_number, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     rig_know(rig);
     double cycles_before = rig_of_a(rig, C("slowdown_observed_cycles"), "passive");
     rig_disturb(rig, load_disturbed);
@@ -49,9 +48,8 @@ TEST_WITH(the_worked_number, slowdown_rig_setup, rig_teardown)
     assert_int_equal(rig->status.verdict.reason, REASON_OK);
 }
 
-TEST_WITH(left_alone_nothing_is_lost, slowdown_rig_setup, rig_teardown)
+RIG_TEST(left_alone_nothing_is_lost, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     rig_learn(rig, 30);
     assert_true(fabs(rig_passive(rig, C("slowdown_ratio")) - 1) < 1e-9);
@@ -62,9 +60,8 @@ TEST_WITH(left_alone_nothing_is_lost, slowdown_rig_setup, rig_teardown)
 }
 
 /* Half the frequency: the same memory takes half the cycles, and no more seconds. */
-TEST_WITH(another_frequency_is_no_interference, slowdown_rig_setup, rig_teardown)
+RIG_TEST(another_frequency_is_no_interference, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     rig_know(rig);
     struct load slow = load_alone;
     slow.cycles /= 2;
@@ -82,9 +79,8 @@ TEST_WITH(another_frequency_is_no_interference, slowdown_rig_setup, rig_teardown
 
 /* A second thread that only spins, at a third of the first one's frequency: the mean frequency
  * falls, the first one's reads take what they took. */
-TEST_WITH(a_slow_cpu_beside_is_no_interference, slowdown_rig_setup, rig_teardown)
+RIG_TEST(a_slow_cpu_beside_is_no_interference, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     rig_know(rig);
     struct fake_group *g = fake_group(&rig->fake, "a", GROUP_CORE);
     fake_window(g, 1, 1000000000u, {ROLE_CYCLES, load_alone.cycles / 3},
@@ -93,9 +89,8 @@ TEST_WITH(a_slow_cpu_beside_is_no_interference, slowdown_rig_setup, rig_teardown
     assert_true(fabs(rig_of_a(rig, C("slowdown_ratio"), "passive") - 1) < 1e-6);
 }
 
-TEST_WITH(no_estimate_until_enough_calm_windows, slowdown_rig_setup, rig_teardown)
+RIG_TEST(no_estimate_until_enough_calm_windows, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     rig_learn(rig, 18);
     assert_true(isnan(rig_passive(rig, C("slowdown_ratio"))));
@@ -109,9 +104,8 @@ TEST_WITH(no_estimate_until_enough_calm_windows, slowdown_rig_setup, rig_teardow
     assert_int_equal(rig->status.discarded[DISCARD_LEARNING], 18);
 }
 
-TEST_WITH(a_node_that_is_never_calm_gives_no_estimate, slowdown_rig_setup, rig_teardown)
+RIG_TEST(a_node_that_is_never_calm_gives_no_estimate, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     rig->facts.machine.numa_nodes = 1;
     rig->facts.probe_calm_seconds = 80e-9; /* the probe does not help: what of the cache? */
     rig_container(rig, "a");
@@ -165,9 +159,8 @@ static void live_beside_a_busy_hog(struct rig *rig, bool phases)
     }
 }
 
-TEST_WITH(on_a_node_that_is_busy_all_day_it_is_extrapolated, slowdown_rig_setup, rig_teardown)
+RIG_TEST(on_a_node_that_is_busy_all_day_it_is_extrapolated, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     live_beside_a_busy_hog(rig, false);
     assert_true(rig_of_a(rig, "slowdown_calm_windows", "") == 0);
     assert_true(basis_is(rig, "latency", "extrapolated"));
@@ -182,9 +175,8 @@ TEST_WITH(on_a_node_that_is_busy_all_day_it_is_extrapolated, slowdown_rig_setup,
     assert_true(fabs(cache / 4.5333333e7 - 1) < 0.08);
 }
 
-TEST_WITH(what_misses_alone_may_not_be_known_when_the_latency_is, slowdown_rig_setup, rig_teardown)
+RIG_TEST(what_misses_alone_may_not_be_known_when_the_latency_is, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     live_beside_a_busy_hog(rig, true);
     rig_disturb(rig, load_disturbed);
     assert_true(basis_is(rig, "latency", "extrapolated"));
@@ -197,9 +189,8 @@ TEST_WITH(what_misses_alone_may_not_be_known_when_the_latency_is, slowdown_rig_s
 }
 
 /* An unseen container may read anything. */
-TEST_WITH(nothing_is_extrapolated_blindly, slowdown_rig_setup, rig_teardown)
+RIG_TEST(nothing_is_extrapolated_blindly, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     rig->facts.containers_unseen = 1;
     live_beside_a_busy_hog(rig, false);
     assert_true(basis_is(rig, "latency", ""));
@@ -207,9 +198,8 @@ TEST_WITH(nothing_is_extrapolated_blindly, slowdown_rig_setup, rig_teardown)
     assert_true(rig_of_a(rig, C("slowdown_observed_cycles"), "passive") == 0);
 }
 
-TEST_WITH(windows_without_misses_are_counted_as_such, slowdown_rig_setup, rig_teardown)
+RIG_TEST(windows_without_misses_are_counted_as_such, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     rig_learn(rig, 19);
     struct load quiet = load_alone;
@@ -227,9 +217,8 @@ TEST_WITH(windows_without_misses_are_counted_as_such, slowdown_rig_setup, rig_te
 }
 
 /* Waits 20 times as long as alone, all the time and more: 1e9 - 0.95 * 1.1e9 <= 0. */
-TEST_WITH(more_interference_than_cycles_is_no_estimate, slowdown_rig_setup, rig_teardown)
+RIG_TEST(more_interference_than_cycles_is_no_estimate, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     rig_know(rig);
     struct load broken = load_disturbed;
     broken.occupancy = broken.misses * 4000ull;
@@ -240,9 +229,8 @@ TEST_WITH(more_interference_than_cycles_is_no_estimate, slowdown_rig_setup, rig_
     assert_int_equal(rig->status.discarded[DISCARD_DENOMINATOR], 1);
 }
 
-TEST_WITH(idle_starved_and_reset_windows_have_no_estimate, slowdown_rig_setup, rig_teardown)
+RIG_TEST(idle_starved_and_reset_windows_have_no_estimate, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     rig_learn(rig, 19);
     rig_tick(rig);
@@ -264,9 +252,8 @@ TEST_WITH(idle_starved_and_reset_windows_have_no_estimate, slowdown_rig_setup, r
     assert_true(rig_passive(rig, C("slowdown_observed_cycles")) == 2e9);
 }
 
-TEST_WITH(misses_without_cycles_are_implausible, slowdown_rig_setup, rig_teardown)
+RIG_TEST(misses_without_cycles_are_implausible, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     rig_learn(rig, 19);
     rig_work(rig, "a", (struct load){.misses = 5, .accesses = 10, .occupancy = 100});
@@ -275,9 +262,8 @@ TEST_WITH(misses_without_cycles_are_implausible, slowdown_rig_setup, rig_teardow
     assert_true(isnan(rig_passive(rig, C("slowdown_ratio"))));
 }
 
-TEST_WITH(where_the_ladder_dropped_events_slowdown_is_off, slowdown_rig_setup, rig_teardown)
+RIG_TEST(where_the_ladder_dropped_events_slowdown_is_off, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     struct fake_group *g = fake_group(&rig->fake, "a", GROUP_CORE);
     uint32_t all = g->present;
@@ -296,9 +282,8 @@ TEST_WITH(where_the_ladder_dropped_events_slowdown_is_off, slowdown_rig_setup, r
 }
 
 /* The kernel's own watchdog has a reason of its own, since it has a remedy. */
-TEST_WITH(where_the_watchdog_took_a_counter_that_is_the_reason, slowdown_rig_setup, rig_teardown)
+RIG_TEST(where_the_watchdog_took_a_counter_that_is_the_reason, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     struct fake_group *g = fake_group(&rig->fake, "a", GROUP_CORE);
     g->present &= ~(1u << group_index(GROUP_CORE, ROLE_LLC_READS));
@@ -308,9 +293,8 @@ TEST_WITH(where_the_watchdog_took_a_counter_that_is_the_reason, slowdown_rig_set
     assert_non_null(strstr(rig->status.verdict.words, "kernel.nmi_watchdog=0"));
 }
 
-TEST_WITH(without_hit_cycles_only_the_memory_part_is_there, slowdown_rig_setup, rig_teardown)
+RIG_TEST(without_hit_cycles_only_the_memory_part_is_there, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     rig->facts.machine.llc_hit_cycles = 0;
     rig_know(rig);
     rig_disturb(rig, load_disturbed);
@@ -324,9 +308,8 @@ TEST_WITH(without_hit_cycles_only_the_memory_part_is_there, slowdown_rig_setup, 
 }
 
 /* 64 cycles at 2.1 GHz, minus c_cache: the 20 that the machine's constant would otherwise say. */
-TEST_WITH(the_probe_may_know_what_a_hit_costs, slowdown_rig_setup, rig_teardown)
+RIG_TEST(the_probe_may_know_what_a_hit_costs, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     rig_know(rig);
     rig_disturb(rig, load_disturbed);
     double ratio = rig_of_a(rig, C("slowdown_ratio"), "passive");
@@ -347,9 +330,8 @@ TEST_WITH(the_probe_may_know_what_a_hit_costs, slowdown_rig_setup, rig_teardown)
     assert_true(isnan(rig_of_a(rig, C("slowdown_ratio"), "passive")));
 }
 
-TEST_WITH(without_the_base_frequency_slowdown_is_off, slowdown_rig_setup, rig_teardown)
+RIG_TEST(without_the_base_frequency_slowdown_is_off, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     rig->facts.machine.base_frequency_hz = 0;
     rig_container(rig, "a");
     rig_learn(rig, 20);
@@ -359,9 +341,8 @@ TEST_WITH(without_the_base_frequency_slowdown_is_off, slowdown_rig_setup, rig_te
 }
 
 /* Alone "a" stays in the cache: its calm windows tell the ratio, but not what a read takes. */
-TEST_WITH(the_probe_is_the_second_choice, slowdown_rig_setup, rig_teardown)
+RIG_TEST(the_probe_is_the_second_choice, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     struct load cached = load_alone;
     cached.misses = 10;
@@ -389,9 +370,8 @@ TEST_WITH(the_probe_is_the_second_choice, slowdown_rig_setup, rig_teardown)
 
 /* The window after a failed read is as long as what it counted: beside a neighbour that reads as
  * much as ever it is calm. */
-TEST_WITH(a_failed_read_lengthens_the_next_window, slowdown_rig_setup, rig_teardown)
+RIG_TEST(a_failed_read_lengthens_the_next_window, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     const struct load light = {1000 * M, 1000 * M, 2000, 1000, 100000, 100000};
     struct fake_group *groups[] = {fake_group(&rig->fake, "a", GROUP_CORE),
                                    fake_group(&rig->fake, "hog", GROUP_CORE)};

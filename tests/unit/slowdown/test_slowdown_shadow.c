@@ -52,9 +52,8 @@ static double shadow_lost(struct rig *rig, const char *resource)
     return rig_value(rig, C("interference_cycles"), more);
 }
 
-TEST_WITH(the_worked_number_in_series, slowdown_rig_setup, rig_teardown)
+RIG_TEST(the_worked_number_in_series, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     struct quantum q = worked_quantum;
     rig_container(rig, "a");
     q.shadow = 2000000;
@@ -74,9 +73,8 @@ TEST_WITH(the_worked_number_in_series, slowdown_rig_setup, rig_teardown)
 }
 
 /* As recordings were before there was this model. */
-TEST_WITH(epochs_without_shadow_clocks_give_asm_alone, slowdown_rig_setup, rig_teardown)
+RIG_TEST(epochs_without_shadow_clocks_give_asm_alone, slowdown_rig_setup)
 {
-    struct rig *rig = *state;
     rig_container(rig, "a");
     rig_quantum(rig, worked_quantum);
     assert_true(fabs(rig_asm_ratio(rig) - 1.2626263) < 1e-6);

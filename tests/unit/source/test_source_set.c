@@ -79,9 +79,8 @@ static uint64_t count0(const struct reading *reading, size_t i)
 
 /* ---- windows ---- */
 
-TEST_WITH(test_window_lies_between_two_readings, set_up, tear_down)
+TEST_ON(test_window_lies_between_two_readings, struct bench *bench, set_up, tear_down)
 {
-    struct bench *bench = *state;
     struct fake_source *fake = &bench->fake;
     struct source_set *set = bench->set;
     group_handle handle = open_group(set, "c1", GROUP_CORE);
@@ -109,9 +108,8 @@ TEST_WITH(test_window_lies_between_two_readings, set_up, tear_down)
     assert_int_equal(window.sum->running_ns, 10);
 }
 
-TEST_WITH(test_one_read_per_tick, set_up, tear_down)
+TEST_ON(test_one_read_per_tick, struct bench *bench, set_up, tear_down)
 {
-    struct bench *bench = *state;
     struct fake_source *fake = &bench->fake;
     struct source_set *set = bench->set;
     group_handle handle = open_group(set, "c1", GROUP_CORE);
@@ -134,9 +132,8 @@ TEST_WITH(test_one_read_per_tick, set_up, tear_down)
     assert_int_equal(bench->fake.ledger.reads, 2);
 }
 
-TEST_WITH(test_tick_without_reading_widens_the_window, set_up, tear_down)
+TEST_ON(test_tick_without_reading_widens_the_window, struct bench *bench, set_up, tear_down)
 {
-    struct bench *bench = *state;
     struct fake_source *fake = &bench->fake;
     struct source_set *set = bench->set;
     group_handle handle = open_group(set, "c1", GROUP_CORE);
@@ -169,9 +166,8 @@ TEST_WITH(test_tick_without_reading_widens_the_window, set_up, tear_down)
     assert_int_equal(count0(window.after, 0), 20);
 }
 
-TEST_WITH(test_rows_may_grow, set_up, tear_down)
+TEST_ON(test_rows_may_grow, struct bench *bench, set_up, tear_down)
 {
-    struct bench *bench = *state;
     struct fake_source *fake = &bench->fake;
     struct source_set *set = bench->set;
     fake_group(fake, "c1", GROUP_CORE)->cpus = 1;
@@ -201,11 +197,10 @@ TEST_WITH(test_rows_may_grow, set_up, tear_down)
 }
 
 /* Room for CPUs that came is made when the tick begins: reading allocates nothing. */
-TEST_WITH(test_rows_grow_in_begin, set_up, tear_down)
+TEST_ON(test_rows_grow_in_begin, struct bench *bench, set_up, tear_down)
 {
     if (!malloc_count_works())
         skip();
-    struct bench *bench = *state;
     struct fake_source *fake = &bench->fake;
     struct source_set *set = bench->set;
     fake_group(fake, "c1", GROUP_CORE)->cpus = 1;
@@ -223,11 +218,10 @@ TEST_WITH(test_rows_grow_in_begin, set_up, tear_down)
     assert_int_equal(window.after->n, FAKE_MAX_CPUS);
 }
 
-TEST_WITH(test_steady_ticks_do_not_allocate, set_up, tear_down)
+TEST_ON(test_steady_ticks_do_not_allocate, struct bench *bench, set_up, tear_down)
 {
     if (!malloc_count_works())
         skip();
-    struct bench *bench = *state;
     struct fake_source *fake = &bench->fake;
     struct source_set *set = bench->set;
     group_handle handles[FAKE_GROUPS];
@@ -253,9 +247,8 @@ TEST_WITH(test_steady_ticks_do_not_allocate, set_up, tear_down)
 
 /* ---- handles ---- */
 
-TEST_WITH(test_shared_handles_are_counted, set_up, tear_down)
+TEST_ON(test_shared_handles_are_counted, struct bench *bench, set_up, tear_down)
 {
-    struct bench *bench = *state;
     struct source_set *set = bench->set;
     group_handle a = open_group(set, "c1", GROUP_CORE);
     group_handle b = open_group(set, "c1", GROUP_CORE);
@@ -282,9 +275,8 @@ TEST_WITH(test_shared_handles_are_counted, set_up, tear_down)
     assert_int_equal(bench->fake.ledger.closes, 3);
 }
 
-TEST_WITH(test_old_handle_does_not_reach_the_slots_next_user, set_up, tear_down)
+TEST_ON(test_old_handle_does_not_reach_the_slots_next_user, struct bench *bench, set_up, tear_down)
 {
-    struct bench *bench = *state;
     struct fake_source *fake = &bench->fake;
     struct source_set *set = bench->set;
     group_handle old = open_group(set, "c1", GROUP_CORE);
@@ -307,9 +299,8 @@ TEST_WITH(test_old_handle_does_not_reach_the_slots_next_user, set_up, tear_down)
     assert_int_equal(source_set_read(set, 0xffffffff, &window), -EBADF);
 }
 
-TEST_WITH(test_the_key_is_copied, set_up, tear_down)
+TEST_ON(test_the_key_is_copied, struct bench *bench, set_up, tear_down)
 {
-    struct bench *bench = *state;
     struct source_set *set = bench->set;
     char key[] = "c1";
     group_handle handle = open_group(set, key, GROUP_CORE);
@@ -318,9 +309,8 @@ TEST_WITH(test_the_key_is_copied, set_up, tear_down)
     assert_int_equal(open_group(set, "c1", GROUP_CORE), handle);
 }
 
-TEST_WITH(test_failed_open_leaves_nothing, set_up, tear_down)
+TEST_ON(test_failed_open_leaves_nothing, struct bench *bench, set_up, tear_down)
 {
-    struct bench *bench = *state;
     struct fake_source *fake = &bench->fake;
     struct source_set *set = bench->set;
     const struct scope scope = {.kind = SCOPE_CGROUP, .key = "c1", .cgroup_fd = -1};
@@ -344,11 +334,10 @@ TEST_WITH(test_failed_open_leaves_nothing, set_up, tear_down)
 }
 
 /* Whichever allocation fails: nothing stays open, and the label does not say "file descriptors". */
-TEST_WITH(test_out_of_memory, set_up, tear_down)
+TEST_ON(test_out_of_memory, struct bench *bench, set_up, tear_down)
 {
     if (!malloc_fail(0))
         skip();
-    struct bench *bench = *state;
     struct source_set *set = bench->set;
     const struct scope scope = {.kind = SCOPE_CGROUP, .key = "c1", .cgroup_fd = -1};
     struct verdict why;
@@ -373,9 +362,8 @@ TEST_WITH(test_out_of_memory, set_up, tear_down)
 
 /* ---- routes ---- */
 
-TEST_WITH(test_routes, set_up, tear_down)
+TEST_ON(test_routes, struct bench *bench, set_up, tear_down)
 {
-    struct bench *bench = *state;
     struct fake_source *first = &bench->fake, *second = &bench->second;
     const struct fake_ledger *one = &first->ledger, *two = &second->ledger;
     struct source_set *set = bench->set;
@@ -409,9 +397,8 @@ TEST_WITH(test_routes, set_up, tear_down)
 
 /* What a source cannot, the one before it counts: a pair at a time, and before the first tick only,
  * for it may have been too much for it. */
-TEST_WITH(test_falls_back, set_up, tear_down)
+TEST_ON(test_falls_back, struct bench *bench, set_up, tear_down)
 {
-    struct bench *bench = *state;
     struct fake_source *first = &bench->fake, *second = &bench->second;
     struct source_set *set = bench->set;
     const enum group over[] = {GROUP_CORE, GROUP_STALLS, GROUP_LOADS};
@@ -442,9 +429,8 @@ TEST_WITH(test_falls_back, set_up, tear_down)
     assert_int_equal(second->ledger.frees, 1);
 }
 
-TEST_WITH(test_begin_asks_all_and_returns_the_first_error, set_up, tear_down)
+TEST_ON(test_begin_asks_all_and_returns_the_first_error, struct bench *bench, set_up, tear_down)
 {
-    struct bench *bench = *state;
     struct fake_source *first = &bench->fake, *second = &bench->second;
     struct source_set *set = bench->set;
     const struct tick tick = {.number = 1};
@@ -460,9 +446,8 @@ TEST_WITH(test_begin_asks_all_and_returns_the_first_error, set_up, tear_down)
     assert_int_equal(n, 2);
 }
 
-TEST_WITH(test_probes_are_the_same_list_for_everyone, set_up, tear_down)
+TEST_ON(test_probes_are_the_same_list_for_everyone, struct bench *bench, set_up, tear_down)
 {
-    struct bench *bench = *state;
     struct fake_source *fake = &bench->fake;
     struct source_set *set = bench->set;
     size_t n;
@@ -484,9 +469,8 @@ TEST_WITH(test_probes_are_the_same_list_for_everyone, set_up, tear_down)
     assert_int_equal(n, 0);
 }
 
-TEST_WITH(test_samples_come_from_the_source_routed_for_them, set_up, tear_down)
+TEST_ON(test_samples_come_from_the_source_routed_for_them, struct bench *bench, set_up, tear_down)
 {
-    struct bench *bench = *state;
     struct fake_source *fake = &bench->fake;
     struct source_set *set = bench->set;
     const struct access_sample *read;
@@ -524,9 +508,8 @@ TEST_WITH(test_samples_come_from_the_source_routed_for_them, set_up, tear_down)
 }
 
 /* Containers come and go by the thousand: handles stay distinct, every one finds its own group. */
-TEST_WITH(test_churn, set_up, tear_down)
+TEST_ON(test_churn, struct bench *bench, set_up, tear_down)
 {
-    struct bench *bench = *state;
     struct source_set *set = bench->set;
     group_handle live[FAKE_GROUPS] = {0};
     uint64_t serial[FAKE_GROUPS] = {0}, next = 1;

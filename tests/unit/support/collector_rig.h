@@ -45,6 +45,8 @@ void rig_flags_of(struct rig *rig, const struct collector_ops *ops);
 void rig_release(struct rig *rig);
 /* For cmocka: releases and frees the rig in *state. */
 int rig_teardown(void **state);
+/* A test of what a setup made: a new rig, for rig_teardown(). */
+#define RIG_TEST(name, setup) TEST_ON(name, struct rig *rig, setup, rig_teardown)
 
 /* A container whose key and name are 'name'; found at the last tick, named at once. */
 struct container *rig_container(struct rig *rig, const char *name);

@@ -34,6 +34,8 @@ void observed_table_free(struct observed_table *f);
 /* For cmocka: a table with the usual limits in *state. */
 int observed_table_setup(void **state);
 int observed_table_teardown(void **state);
+#define TABLE_TEST(name)                                                                           \
+    TEST_ON(name, struct observed_table *f, observed_table_setup, observed_table_teardown)
 
 /* Takes the diff and checks it. */
 void observed_look(struct observed_table *f);

@@ -41,6 +41,8 @@ struct perf_reading {
 /* cmocka setup and teardown: a fresh one per test; the teardown wants nothing left open. */
 int perf_fixture_setup(void **state);
 int perf_fixture_teardown(void **state);
+#define PERF_TEST(name)                                                                            \
+    TEST_ON(name, struct perf_fixture *fixture, perf_fixture_setup, perf_fixture_teardown)
 
 /* Makes the source; call after changing tree, pmu, config. */
 void perf_fixture_start(struct perf_fixture *fixture);

@@ -19,6 +19,14 @@
 #define TEST(name) TEST_WITH(name, NULL, NULL)
 /* 'setup' and 'teardown' as cmocka has them; NULL: none. */
 #define TEST_WITH(name, setup, teardown) UNIT_ADD(name, {#name, name, setup, teardown, NULL})
+/* The same, of what was set up: TEST_ON(name, struct rig *rig, setup, teardown). */
+#define TEST_ON(name, subject, setup, teardown)                                                    \
+    static void name##_on(subject);                                                                \
+    TEST_WITH(name, setup, teardown)                                                               \
+    {                                                                                              \
+        name##_on(*state);                                                                         \
+    }                                                                                              \
+    static void name##_on(subject)
 /* Run twice, set up in two ways. */
 #define TEST_WITH_EACH(name, one, other, teardown)                                                 \
     UNIT_ADD(name, {#name, name, one, teardown, NULL}, {#name, name, other, teardown, NULL})

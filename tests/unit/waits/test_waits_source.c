@@ -117,9 +117,8 @@ static void v2_stat(struct place *p, unsigned usage_us, unsigned periods, unsign
                   periods, throttled);
 }
 
-TEST_WITH(v2, setup, teardown)
+TEST_ON(v2, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle;
     make_source(p, false);
     assert_true(p->source->ops->check(p->source, SCOPE_CGROUP, GROUP_WAITS, &p->why));
@@ -154,9 +153,8 @@ TEST_WITH(v2, setup, teardown)
 
 /* v1's limit and v2's pressure of the same processes; and the pod's limit, which is reached more
  * often than its own. */
-TEST_WITH(both_versions, setup, teardown)
+TEST_ON(both_versions, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle;
     make_source(p, true);
     fixture_write(&p->tree, "unified/pod/c/cpu.stat", "usage_usec 1000\n");
@@ -178,9 +176,8 @@ TEST_WITH(both_versions, setup, teardown)
 }
 
 /* The runtime makes v1's cgroup after v2's: its history is not the container's loss. */
-TEST_WITH(a_limit_that_comes_later, setup, teardown)
+TEST_ON(a_limit_that_comes_later, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle;
     make_source(p, true);
     fixture_write(&p->tree, "unified/c/cpu.stat", "usage_usec 1000\n");
@@ -195,9 +192,8 @@ TEST_WITH(a_limit_that_comes_later, setup, teardown)
     assert_int_equal(WAITS(THROTTLED_PERIODS), 5);
 }
 
-TEST_WITH(v1_alone, setup, teardown)
+TEST_ON(v1_alone, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle;
     make_source(p, true);
     p->unified[0] = '\0';
@@ -225,9 +221,8 @@ TEST_WITH(v1_alone, setup, teardown)
 }
 
 /* Half a file, nonsense, nothing: that part is absent, the rest is there. */
-TEST_WITH(bad_files, setup, teardown)
+TEST_ON(bad_files, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle;
     make_source(p, false);
     v2_stat(p, 1000, 50, 5);
@@ -249,9 +244,8 @@ TEST_WITH(bad_files, setup, teardown)
 }
 
 /* Events and refaults are read of suspects, and are theirs since they became some. */
-TEST_WITH(suspects, setup, teardown)
+TEST_ON(suspects, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle;
     make_source(p, false);
     v2_stat(p, 1000, 0, 0);
@@ -282,9 +276,8 @@ TEST_WITH(suspects, setup, teardown)
 
 /* Half a file of events is none; one that fell tells nothing until the next. Where there is none,
  * there is no limit. */
-TEST_WITH(bad_events, setup, teardown)
+TEST_ON(bad_events, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle;
     make_source(p, false);
     v2_stat(p, 1000, 0, 0);
@@ -309,9 +302,8 @@ TEST_WITH(bad_events, setup, teardown)
 }
 
 /* The pod's limit counts; a sibling's, which is in the pod's memory.events as well, does not. */
-TEST_WITH(limits_above, setup, teardown)
+TEST_ON(limits_above, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle;
     make_source(p, false);
     fixture_write(&p->tree, "unified/pod/c/cpu.stat", "usage_usec 1000\n");
@@ -333,9 +325,8 @@ TEST_WITH(limits_above, setup, teardown)
     assert_int_equal(WAITS(MEMORY_LIMIT_EVENTS), 3);
 }
 
-TEST_WITH(bounds, setup, teardown)
+TEST_ON(bounds, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle, other;
     make_source(p, false);
     fixture_write(&p->tree, "unified/cpuset.cpus.effective", "0-3\n");
@@ -382,9 +373,8 @@ TEST_WITH(bounds, setup, teardown)
     p->source->ops->close(p->source, other);
 }
 
-TEST_WITH(descriptors, setup, teardown)
+TEST_ON(descriptors, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t first, second;
     size_t fds = fixture_open_fds();
     make_source(p, false);
@@ -408,9 +398,8 @@ TEST_WITH(descriptors, setup, teardown)
 }
 
 /* May not be read: not the CPU time, then not at all; not the pressure, then without it. */
-TEST_WITH(no_permission, setup, teardown)
+TEST_ON(no_permission, struct place *p, setup, teardown)
 {
-    struct place *p = *state;
     uint64_t handle;
     make_source(p, false);
     v2_stat(p, 1000, 0, 0);

@@ -107,9 +107,8 @@ static enum password_answer ask(struct rig *rig, const char *user, const char *p
     return ask_once(rig, user, password, 1, &request);
 }
 
-TEST_WITH(test_right_and_wrong, start, stop)
+TEST_ON(test_right_and_wrong, struct rig *rig, start, stop)
 {
-    struct rig *rig = *state;
     for (int i = 0; i < 3; i++) {
         assert_int_equal(ask(rig, "alice", "secret"), PASSWORD_RIGHT);
         assert_int_equal(ask(rig, "alice", "Secret"), PASSWORD_WRONG);
@@ -128,9 +127,8 @@ TEST_WITH(test_right_and_wrong, start, stop)
 }
 
 /* A name that does not exist costs what a name that exists costs: a call each, of the same cost. */
-TEST_WITH(test_unknown_users_cost_the_same, start, stop)
+TEST_ON(test_unknown_users_cost_the_same, struct rig *rig, start, stop)
 {
-    struct rig *rig = *state;
     uint64_t before = passwords_checked(rig->passwords);
     assert_int_equal(ask(rig, "alice", "wrong"), PASSWORD_WRONG);
     uint64_t known = passwords_checked(rig->passwords) - before;
@@ -149,9 +147,8 @@ TEST_WITH(test_unknown_users_cost_the_same, start, stop)
     assert_int_equal(ask(rig, "nobody", "fakepassword"), PASSWORD_WRONG);
 }
 
-TEST_WITH(test_never_waits, start, stop)
+TEST_ON(test_never_waits, struct rig *rig, start, stop)
 {
-    struct rig *rig = *state;
     assert_int_equal(passwords_recall(rig->passwords, &rig->config, "alice", "secret"),
                      PASSWORD_WRONG);
     assert_int_equal(passwords_checked(rig->passwords), 0);
@@ -166,9 +163,8 @@ TEST_WITH(test_never_waits, start, stop)
 }
 
 /* However many wrong passwords are tried, who was right is not asked to wait again. */
-TEST_WITH(test_wrong_ones_push_out_no_right_ones, start, stop)
+TEST_ON(test_wrong_ones_push_out_no_right_ones, struct rig *rig, start, stop)
 {
-    struct rig *rig = *state;
     assert_int_equal(ask(rig, "alice", "secret"), PASSWORD_RIGHT);
     for (int i = 0; i < 3 * PASSWORDS_REMEMBERED; i++) {
         char password[32];
@@ -181,9 +177,8 @@ TEST_WITH(test_wrong_ones_push_out_no_right_ones, start, stop)
     assert_int_equal(passwords_checked(rig->passwords), before);
 }
 
-TEST_WITH(test_turns, start, stop)
+TEST_ON(test_turns, struct rig *rig, start, stop)
 {
-    struct rig *rig = *state;
     struct request greedy[3] = {{rig, "greedy 0"}, {rig, "greedy 1"}, {rig, "greedy 2"}};
     struct request honest = {rig, "honest"}, twin = {rig, "twin"};
     pthread_mutex_lock(&checking);
@@ -204,9 +199,8 @@ TEST_WITH(test_turns, start, stop)
     assert_int_equal(ask_once(rig, "bob", "secret", 7, &twin), PASSWORD_RIGHT);
 }
 
-TEST_WITH(test_full, start, stop)
+TEST_ON(test_full, struct rig *rig, start, stop)
 {
-    struct rig *rig = *state;
     static struct request requests[PASSWORDS_CHECKS + 1];
     int busy = 0;
     pthread_mutex_lock(&checking);
@@ -224,9 +218,8 @@ TEST_WITH(test_full, start, stop)
     assert_int_equal(ask_once(rig, "bob", "secret", 1, &requests[0]), PASSWORD_BUSY);
 }
 
-TEST_WITH(test_many_wait_for_one, start, stop)
+TEST_ON(test_many_wait_for_one, struct rig *rig, start, stop)
 {
-    struct rig *rig = *state;
     static struct request requests[PASSWORDS_WAITING + 1];
     pthread_mutex_lock(&checking);
     for (int i = 0; i < PASSWORDS_WAITING; i++) {

@@ -60,9 +60,8 @@ static struct web_stamp believed(const char *path, const char *expected)
     return stamp;
 }
 
-TEST_WITH(test_young_files_are_not_believed, make_folder, remove_folder)
+TEST_ON(test_young_files_are_not_believed, const struct folder *f, make_folder, remove_folder)
 {
-    const struct folder *f = *state;
     struct web_stamp stamp;
     for (int i = 0; i == 0 || (stamp.settled && i < 5);
          i++) { /* read two seconds later, it is old */
@@ -83,9 +82,8 @@ TEST_WITH(test_young_files_are_not_believed, make_folder, remove_folder)
     assert_true(web_file_unchanged(f->file, &stamp));
 }
 
-TEST_WITH(test_changes_are_seen, make_folder, remove_folder)
+TEST_ON(test_changes_are_seen, const struct folder *f, make_folder, remove_folder)
 {
-    const struct folder *f = *state;
     const struct timespec old[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
     write_file(f->file, "a", 1);
     struct web_stamp stamp = believed(f->file, "a");
@@ -109,9 +107,8 @@ TEST_WITH(test_changes_are_seen, make_folder, remove_folder)
     assert_false(web_file_unchanged(f->file, &stamp));
 }
 
-TEST_WITH(test_refused, make_folder, remove_folder)
+TEST_ON(test_refused, const struct folder *f, make_folder, remove_folder)
 {
-    const struct folder *f = *state;
     struct web_text text;
     struct web_stamp stamp;
     assert_int_equal(web_file_read(f->file, &text, &stamp), -ENOENT);
