@@ -54,7 +54,7 @@ static int teardown(void **state)
     return 0;
 }
 
-#define DRAM_TEST(name) TEST_WITH(name, setup, teardown)
+#define DRAM_TEST(name) TEST_ON(name, struct scene *s, setup, teardown)
 
 static void begin(struct scene *s, unsigned apps)
 {
@@ -114,7 +114,6 @@ static void begin_open(struct scene *s)
 
 DRAM_TEST(test_closed_bank_row_hit_and_row_conflict)
 {
-    struct scene *s = *state;
     struct dram_command command;
     begin(s, 4);
     s->clock = 100;
@@ -142,7 +141,6 @@ DRAM_TEST(test_closed_bank_row_hit_and_row_conflict)
 
 DRAM_TEST(test_first_ready_then_first_come)
 {
-    struct scene *s = *state;
     begin_open(s);
     /* The conflict is older, the hits are ready: they pass it, in their own order. */
     push(s, 0, 2, 1, 7);
@@ -158,7 +156,6 @@ DRAM_TEST(test_first_ready_then_first_come)
 
 DRAM_TEST(test_priority_goes_before_row_hits)
 {
-    struct scene *s = *state;
     begin_open(s);
     push(s, 0, 1, 0, 7);
     push(s, 0, 2, 1, 7);
@@ -179,7 +176,6 @@ DRAM_TEST(test_priority_goes_before_row_hits)
 
 DRAM_TEST(test_between_banks_ready_reads_then_age)
 {
-    struct scene *s = *state;
     begin_open(s);
     /* At 20 all three are ready: the read first, though it is the youngest; then by age. */
     push(s, 5, 1, 1, 20);
@@ -193,7 +189,6 @@ DRAM_TEST(test_between_banks_ready_reads_then_age)
 
 DRAM_TEST(test_exclusive_priority_leaves_nothing_to_others)
 {
-    struct scene *s = *state;
     s->config.priority_exclusive = true;
     begin_open(s);
     push(s, 0, 1, 0, 7);
@@ -210,7 +205,6 @@ DRAM_TEST(test_exclusive_priority_leaves_nothing_to_others)
 /* With an open row that another still reads, and a drain of writes under way. */
 DRAM_TEST(test_priority_after_rows_finishes_what_is_begun)
 {
-    struct scene *s = *state;
     s->config.priority_after_rows = true;
     begin_open(s);
     push(s, 0, 3, 2, 7);
@@ -235,7 +229,6 @@ DRAM_TEST(test_priority_after_rows_finishes_what_is_begun)
  */
 DRAM_TEST(test_exclusive_priority_needs_a_place_in_the_queue)
 {
-    struct scene *s = *state;
     s->config.priority_exclusive = true;
     s->config.read_queue = 2;
     begin(s, 4);
@@ -252,7 +245,6 @@ DRAM_TEST(test_exclusive_priority_needs_a_place_in_the_queue)
 
 DRAM_TEST(test_four_activate_window)
 {
-    struct scene *s = *state;
     uint64_t acts[5];
     int n = 0;
     begin(s, 8);
@@ -292,7 +284,6 @@ static void drain(struct scene *s, int priority_app)
 
 DRAM_TEST(test_writes_drain_between_high_and_low)
 {
-    struct scene *s = *state;
     drain(s, -1);
     s->config.priority_after_rows = true;
     drain(s, 0); /* whose reads wait */
@@ -300,7 +291,6 @@ DRAM_TEST(test_writes_drain_between_high_and_low)
 
 DRAM_TEST(test_a_full_queue_holds_reads_before_it)
 {
-    struct scene *s = *state;
     s->config.read_queue = 1;
     begin(s, 4);
     assert_true(push(s, 0, 1, 0, 0));
@@ -317,7 +307,6 @@ DRAM_TEST(test_a_full_queue_holds_reads_before_it)
 
 DRAM_TEST(test_refresh_closes_rows_and_blocks)
 {
-    struct scene *s = *state;
     s->config.timing.refi = 1000;
     s->config.timing.rfc = 50;
     begin_open(s);
@@ -329,7 +318,6 @@ DRAM_TEST(test_refresh_closes_rows_and_blocks)
 
 DRAM_TEST(test_idle_rows_are_closed)
 {
-    struct scene *s = *state;
     s->config.page_idle_clocks = 100;
     begin_open(s);
     s->clock = 300;
@@ -339,7 +327,6 @@ DRAM_TEST(test_idle_rows_are_closed)
 
 DRAM_TEST(test_locating_is_one_to_one)
 {
-    struct scene *s = *state;
     bool seen[8][4][16] = {{{false}}}; /* 8 banks, 4 rows, 16 lines of a row */
 
     for (int hash = 0; hash < 2; hash++) {
@@ -372,7 +359,6 @@ static int next_read(struct scene *s)
 DRAM_TEST(test_a_batch_bounds_the_wait)
 {
     static const int plain[] = {0, 0, 0, 0, 0, 1}, batches[] = {0, 0, 1, 0, 0, 0};
-    struct scene *s = *state;
     for (int batched = 0; batched < 2; batched++) {
         s->config.batch_cap = batched ? 2 : 0;
         begin(s, 2);
@@ -395,7 +381,6 @@ DRAM_TEST(test_the_shortest_of_a_batch_goes_first)
         int app;
     } pushed[] = {{0, 0}, {0, 0}, {0, 0}, {0, 1}, {1, 1}, {0, 2}, {0, 2}};
     static const int order[] = {1, 1, 2, 2, 0, 0, 0};
-    struct scene *s = *state;
     s->config.batch_cap = 5;
     begin(s, 3);
     for (unsigned i = 0; i < 7; i++)

@@ -256,9 +256,9 @@ TEST(what_is_missing_is_said)
 
 /* ---- cost ---- */
 
-TEST_WITH_EACH(a_steady_tick_allocates_nothing, nvmm_setup, nvmm_setup_processes, nvmm_teardown)
+TEST_ON_EACH(a_steady_tick_allocates_nothing, struct rig *rig, nvmm_setup, nvmm_setup_processes,
+             nvmm_teardown)
 {
-    struct rig *rig = *state;
     if (!malloc_count_works())
         skip();
     struct container *c = rig_container(rig, "a");

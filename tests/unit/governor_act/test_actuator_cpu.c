@@ -62,7 +62,7 @@ static int teardown(void **state)
     return 0;
 }
 
-#define BOTH(name) TEST_WITH_EACH(name, setup_v1, setup_v2, teardown)
+#define BOTH(name) TEST_ON_EACH(name, struct scene *scene, setup_v1, setup_v2, teardown)
 
 static int claim(struct scene *scene, double floor)
 {
@@ -108,7 +108,6 @@ static void release(struct scene *scene, enum claim_restored expected)
 
 BOTH(down_and_back)
 {
-    struct scene *scene = *state;
     assert_int_equal(claim(scene, 1), 0);
     assert_string_equal(scene->claim.original, original(scene));
     assert_int_equal(scene->claim.ino, governor_rig_inode(&scene->rig, WORKER));
@@ -127,7 +126,6 @@ BOTH(down_and_back)
 
 BOTH(what_it_may_have_at_most)
 {
-    struct scene *scene = *state;
     governor_rig_set_quota(&scene->rig, WORKER, unlimited(scene));
     assert_int_equal(claim(scene, 1), 0);
     assert_float_equal(scene->claim.most, 8, 0); /* CPUs that are online */
@@ -147,7 +145,6 @@ BOTH(what_it_may_have_at_most)
 
 BOTH(what_it_may_have_at_least)
 {
-    struct scene *scene = *state;
     bool v1 = scene->rig.version == 1;
     governor_rig_put(&scene->rig, WORKER, v1 ? "cpu.shares" : "cpu.weight", v1 ? "2048" : "79");
     assert_int_equal(claim(scene, 1), 0);
@@ -184,7 +181,6 @@ static void expect_burst(const struct scene *scene, const char *text)
 /* The kernel takes no quota below the burst, and no burst above the quota. */
 BOTH(a_burst_goes_down_and_back_with_its_quota)
 {
-    struct scene *scene = *state;
     char text[CLAIM_TEXT_MAX];
     put_burst(scene, "400000");
     assert_int_equal(claim(scene, 1), 0);
@@ -220,7 +216,6 @@ static void fail_second_write(struct scene *scene)
 
 BOTH(a_change_of_both_that_is_cut_in_its_middle_is_ours)
 {
-    struct scene *scene = *state;
     enum claim_restored restored;
     put_burst(scene, "400000");
     assert_int_equal(claim(scene, 1), 0);
@@ -248,7 +243,6 @@ BOTH(a_change_of_both_that_is_cut_in_its_middle_is_ours)
 
 BOTH(somebody_else_s_burst_stays)
 {
-    struct scene *scene = *state;
     put_burst(scene, "400000");
     turn_down(scene);
     put_burst(scene, "20000");
@@ -262,7 +256,6 @@ BOTH(somebody_else_s_burst_stays)
 
 BOTH(somebody_else_s_quota_gets_the_burst_back)
 {
-    struct scene *scene = *state;
     const char *foreign = scene->rig.version == 1 ? "200000" : "200000 100000";
     char now[CLAIM_TEXT_MAX], text[CLAIM_TEXT_MAX];
     enum claim_state found;
@@ -303,7 +296,6 @@ TEST_ON(what_a_container_of_a_pod_asked_for, struct scene *scene, setup_v2, tear
 
 BOTH(what_is_not_understood_is_not_claimed)
 {
-    struct scene *scene = *state;
     governor_rig_set_quota(&scene->rig, WORKER, "many");
     assert_int_equal(claim(scene, 1), -EINVAL);
     governor_rig_set_quota(&scene->rig, WORKER, "");
@@ -317,7 +309,6 @@ BOTH(what_is_not_understood_is_not_claimed)
 
 BOTH(somebody_else_s_value_stays)
 {
-    struct scene *scene = *state;
     const char *foreign = scene->rig.version == 1 ? "123000" : "123000 100000";
     turn_down(scene);
     governor_rig_set_quota(&scene->rig, WORKER, foreign);
@@ -334,7 +325,6 @@ BOTH(somebody_else_s_value_stays)
 
 BOTH(before_anything_was_set_nothing_is_ours)
 {
-    struct scene *scene = *state;
     assert_int_equal(claim(scene, 1), 0);
     governor_rig_set_quota(&scene->rig, WORKER, half(scene));
     expect_state(scene, CLAIM_CHANGED);
@@ -346,7 +336,6 @@ BOTH(before_anything_was_set_nothing_is_ours)
 /* The cgroup has gone, and another one has its path. */
 BOTH(the_next_cgroup_of_a_path_is_not_touched)
 {
-    struct scene *scene = *state;
     turn_down(scene);
     governor_rig_remove(&scene->rig, WORKER);
     expect_state(scene, CLAIM_GONE);
@@ -386,7 +375,6 @@ TEST_ON(without_a_period_nothing_is_made_up, struct scene *scene, setup_v1, tear
 
 BOTH(errors_are_told)
 {
-    struct scene *scene = *state;
     enum claim_restored restored;
     turn_down(scene);
     scene->rig.fail_from = scene->rig.calls + 1;
@@ -451,7 +439,6 @@ static void restore(struct scene *scene, struct restore_counts *counts)
 /* As a governor that is killed leaves it: each claim at another step. */
 BOTH(what_is_open_is_put_back)
 {
-    struct scene *scene = *state;
     struct journal journal;
     struct restore_counts counts;
     static const char *const paths[] = {"/pods/a", "/pods/b", "/pods/c", "/pods/d", "/pods/e"};
@@ -489,7 +476,6 @@ BOTH(what_is_open_is_put_back)
 
 BOTH(what_could_not_be_put_back_stays_open)
 {
-    struct scene *scene = *state;
     struct journal journal;
     struct actuators actuators;
     struct restore_counts counts = {0};
@@ -532,7 +518,6 @@ TEST_ON(what_a_parent_allows_is_told, struct scene *scene, setup_v1, teardown)
  * cgroup has ended. */
 BOTH(another_hierarchy_says_nothing_of_a_claim)
 {
-    struct scene *scene = *state;
     struct governor_rig other;
     struct journal journal;
     struct actuators actuators;
@@ -564,7 +549,6 @@ BOTH(another_hierarchy_says_nothing_of_a_claim)
 /* Of v1 the period is another file's, and stays. */
 BOTH(a_quota_that_is_set_may_have_a_shorter_period)
 {
-    struct scene *scene = *state;
     bool v2 = scene->rig.version == 2;
     scene->rig.env.period_us = 10000;
     assert_int_equal(claim(scene, 0.001), 0);

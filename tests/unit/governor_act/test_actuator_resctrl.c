@@ -103,12 +103,13 @@ static void tick(struct scene *scene)
 }
 
 /* The first container has three ways. */
-static struct scene *held(void **state)
+static int setup_held(void **state)
 {
+    setup(state);
     struct scene *scene = *state;
     scene->ways[0] = 3;
     tick(scene);
-    return scene;
+    return 0;
 }
 
 static void expect(const struct scene *scene, unsigned container, const char *group, unsigned mask,
@@ -203,9 +204,8 @@ TEST_ON(who_has_the_same_shares_a_group, struct scene *scene, setup, teardown)
     expect_none(scene);
 }
 
-TEST_WITH(who_is_born_or_joins_is_brought_along, setup, teardown)
+TEST_ON(who_is_born_or_joins_is_brought_along, struct scene *scene, setup_held, teardown)
 {
-    struct scene *scene = held(state);
     fake_resctrl_fork(&scene->fake, 0);
     expect(scene, 0, "ig_7_100", 7, 100);
     fake_resctrl_join(&scene->fake, 0);
@@ -225,9 +225,8 @@ static size_t count_in(const struct scene *scene, const char *group)
 
 /* Forty join at once, and each that is looked at is moved: 2 and 30 in a tick, the rest in the
  * next, and then it begins anew. */
-TEST_WITH(many_are_looked_at_in_turn, setup, teardown)
+TEST_ON(many_are_looked_at_in_turn, struct scene *scene, setup_held, teardown)
 {
-    struct scene *scene = held(state);
     for (int i = 0; i < 40; i++)
         fake_resctrl_join(&scene->fake, 0);
     tick(scene);
@@ -249,9 +248,8 @@ TEST_ON(a_fork_storm, struct scene *scene, setup, teardown)
     expect(scene, 0, "ig_7_100", 7, 100);
 }
 
-TEST_WITH(another_cgroup_of_the_path_is_not_touched, setup, teardown)
+TEST_ON(another_cgroup_of_the_path_is_not_touched, struct scene *scene, setup_held, teardown)
 {
-    struct scene *scene = held(state);
     uint64_t before = governor_rig_inode(&scene->rig, "/0");
     for (unsigned tid = 1; tid <= 2; tid++)
         fake_resctrl_end(&scene->fake, tid);
@@ -324,9 +322,8 @@ TEST_ON(groups_of_others_are_let_alone, struct scene *scene, setup, teardown)
 }
 
 /* The first of the container's tasks is ours, and the second one is theirs: it stays there. */
-TEST_WITH(a_task_that_somebody_took_alone_is_let_alone, setup, teardown)
+TEST_ON(a_task_that_somebody_took_alone_is_let_alone, struct scene *scene, setup_held, teardown)
 {
-    struct scene *scene = held(state);
     fake_resctrl_take_one(&scene->fake, 2, "gold");
     tick(scene);
     scene->ways[0] = 4;
@@ -336,18 +333,16 @@ TEST_WITH(a_task_that_somebody_took_alone_is_let_alone, setup, teardown)
     expect(scene, 0, "gold", 0x7ff, 100);
 }
 
-TEST_WITH(put_back_by_somebody_it_is_set_again, setup, teardown)
+TEST_ON(put_back_by_somebody_it_is_set_again, struct scene *scene, setup_held, teardown)
 {
-    struct scene *scene = held(state);
     fake_resctrl_take(&scene->fake, 0, "/");
     tick(scene);
     expect(scene, 0, "ig_7_100", 7, 100);
     assert_int_equal(foreign(scene, FOREIGN_RESET), 1);
 }
 
-TEST_WITH(a_group_of_ours_that_was_changed_is_given_up, setup, teardown)
+TEST_ON(a_group_of_ours_that_was_changed_is_given_up, struct scene *scene, setup_held, teardown)
 {
-    struct scene *scene = held(state);
     fake_resctrl_set(&scene->fake, "ig_7_100", 0x7f, 100);
     tick(scene);
     expect_none(scene);
@@ -382,18 +377,16 @@ TEST_ON(the_root_group_is_the_upper_end, struct scene *scene, setup, teardown)
 }
 
 /* Then the values are the same, and the groups are not. */
-TEST_WITH(the_root_group_becomes_what_a_group_of_ours_is, setup, teardown)
+TEST_ON(the_root_group_becomes_what_a_group_of_ours_is, struct scene *scene, setup_held, teardown)
 {
-    struct scene *scene = held(state);
     fake_resctrl_set(&scene->fake, "/", 7, 100);
     assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0, 0), 0);
     expect(scene, 0, "/", 7, 100);
     assert_int_equal(fake_resctrl_ours(&scene->fake), 0);
 }
 
-TEST_WITH(a_container_that_ends_leaves_no_group, setup, teardown)
+TEST_ON(a_container_that_ends_leaves_no_group, struct scene *scene, setup_held, teardown)
 {
-    struct scene *scene = held(state);
     for (unsigned tid = 1; tid <= 2; tid++)
         fake_resctrl_end(&scene->fake, tid);
     tick(scene); /* it has no tasks, and is there */
@@ -469,9 +462,8 @@ TEST_ON(groups_that_nobody_has_claimed_are_removed, struct scene *scene, setup, 
 }
 
 /* The last step of a change failed; nothing is claimed, and the next one tidies up. */
-TEST_WITH(a_group_that_could_not_be_removed, setup, teardown)
+TEST_ON(a_group_that_could_not_be_removed, struct scene *scene, setup_held, teardown)
 {
-    struct scene *scene = held(state);
     scene->ways[0] = 11;
     scene->fake.fail_at = 3; /* two tasks, and the group */
     scene->fake.fail_with = -EBUSY;

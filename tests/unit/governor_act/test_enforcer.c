@@ -81,13 +81,16 @@ static int teardown(void **state)
     return 0;
 }
 
-#define CASE(name) TEST_WITH(name, setup, teardown)
+#define CASE(name) TEST_ON(name, struct scene *scene, setup, teardown)
 
-static struct scene *started(void **state)
+static int setup_started(void **state)
 {
+    setup(state);
     start(*state, false);
-    return *state;
+    return 0;
 }
+
+#define STARTED(name) TEST_ON(name, struct scene *scene, setup_started, teardown)
 
 static struct holding *see(struct scene *scene, size_t i)
 {
@@ -146,9 +149,8 @@ static size_t journal_bytes(struct scene *scene)
     return strlen(text);
 }
 
-CASE(down_up_and_back)
+STARTED(down_up_and_back)
 {
-    struct scene *scene = started(state);
     tick(scene, NAN);
     assert_int_equal(scene->fake.writes, 0);
     assert_int_equal(journal_bytes(scene), 0);
@@ -174,9 +176,8 @@ CASE(down_up_and_back)
     assert_int_equal(scene->decisions, 4);
 }
 
-CASE(a_steady_view_writes_nothing)
+STARTED(a_steady_view_writes_nothing)
 {
-    struct scene *scene = started(state);
     tick(scene, 2);
     unsigned writes = scene->fake.writes, calls = scene->rig.calls;
     ticks(scene, 100, 2);
@@ -187,7 +188,6 @@ CASE(a_steady_view_writes_nothing)
 
 CASE(a_dry_run_writes_nothing_at_all)
 {
-    struct scene *scene = *state;
     start(scene, true);
     tick(scene, 1.5);
     expect_last(scene, ACTION_CUT, OUTCOME_DRY_RUN);
@@ -210,9 +210,8 @@ CASE(a_dry_run_writes_nothing_at_all)
     assert_int_equal(scene->rig.calls, 0);
 }
 
-CASE(what_is_reset_is_set_again_and_then_yielded)
+STARTED(what_is_reset_is_set_again_and_then_yielded)
 {
-    struct scene *scene = started(state);
     tick(scene, 2);
     for (int i = 0; i < 6; i++) {
         fake_knobs_reset(&scene->fake, 0);
@@ -231,9 +230,8 @@ CASE(what_is_reset_is_set_again_and_then_yielded)
     expect_quota(scene, 2);
 }
 
-CASE(a_new_specification_is_adopted)
+STARTED(a_new_specification_is_adopted)
 {
-    struct scene *scene = started(state);
     tick(scene, 2);
     fake_knobs_set(&scene->fake, 0, 3);
     tick(scene, 2);
@@ -260,9 +258,8 @@ static void expect_foreign(const struct scene *scene, const char *from, const ch
     assert_string_equal(foreign->cause, ""); /* nobody who waits */
 }
 
-CASE(what_others_write_is_told)
+STARTED(what_others_write_is_told)
 {
-    struct scene *scene = started(state);
     const uint64_t *counted = &enforcer_counts(scene->enforcer)
                                    ->decisions[POLICY_THRESHOLD][ACTION_RELEASE][OUTCOME_FOREIGN];
     tick(scene, 2);
@@ -283,9 +280,8 @@ CASE(what_others_write_is_told)
 }
 
 /* Its claim restricts nothing, and nobody asks for less. */
-CASE(what_others_gave_back_is_not_held)
+STARTED(what_others_gave_back_is_not_held)
 {
-    struct scene *scene = started(state);
     for (int i = 0; i < 10; i++) { /* however often it is resized */
         tick(scene, 2);
         expect_quota(scene, 2);
@@ -301,9 +297,8 @@ CASE(what_others_gave_back_is_not_held)
     expect_quota(scene, 3.9);
 }
 
-CASE(who_writes_each_second_wins)
+STARTED(who_writes_each_second_wins)
 {
-    struct scene *scene = started(state);
     tick(scene, 2);
     for (int i = 0; i < 10; i++) {
         fake_knobs_set(&scene->fake, 0, 3 + i * 0.1);
@@ -318,9 +313,8 @@ CASE(who_writes_each_second_wins)
 }
 
 /* A tick in which nobody is there, and one of another cgroup of that path. */
-CASE(who_was_yielded_to_is_not_forgotten)
+STARTED(who_was_yielded_to_is_not_forgotten)
 {
-    struct scene *scene = started(state);
     tick(scene, 2);
     for (int i = 0; i < 3; i++) {
         fake_knobs_set(&scene->fake, 0, 3 + i * 0.1);
@@ -339,9 +333,8 @@ CASE(who_was_yielded_to_is_not_forgotten)
 }
 
 /* Nor how often it was cut. */
-CASE(rates_outlive_a_tick_without_the_container)
+STARTED(rates_outlive_a_tick_without_the_container)
 {
-    struct scene *scene = started(state);
     for (unsigned i = 0; i <= limits.cuts_per_10m; i++) {
         tick(scene, 1.5);
         tick_of_nobody(scene);
@@ -351,9 +344,8 @@ CASE(rates_outlive_a_tick_without_the_container)
     expect_quota(scene, 1); /* flapping it stays there */
 }
 
-CASE(what_failed_waits_also_for_who_was_not_there)
+STARTED(what_failed_waits_also_for_who_was_not_there)
 {
-    struct scene *scene = started(state);
     for (int i = 0; i < 4; i++) { /* after one second, and two more; it waits four now */
         scene->fake.fail_next = i == 2 ? 0 : -EBUSY;
         tick(scene, 2);
@@ -368,9 +360,8 @@ CASE(what_failed_waits_also_for_who_was_not_there)
     expect_quota(scene, 2);
 }
 
-CASE(a_specification_below_the_floor_is_left)
+STARTED(a_specification_below_the_floor_is_left)
 {
-    struct scene *scene = started(state);
     tick(scene, 2);
     fake_knobs_set(&scene->fake, 0, 0.5);
     ticks(scene, 100, 2);
@@ -378,9 +369,8 @@ CASE(a_specification_below_the_floor_is_left)
     assert_int_equal(enforcer_open(scene->enforcer), 0);
 }
 
-CASE(a_cgroup_that_ends_is_forgotten)
+STARTED(a_cgroup_that_ends_is_forgotten)
 {
-    struct scene *scene = started(state);
     tick(scene, 2);
     fake_knobs_make(&scene->fake, 0, 4); /* another one at once */
     begin(scene);
@@ -396,7 +386,6 @@ CASE(a_cgroup_that_ends_is_forgotten)
 
 CASE(what_is_not_seen_is_let_go)
 {
-    struct scene *scene = *state;
     size_t n;
     start(scene, false);
     tick(scene, 2);
@@ -408,9 +397,8 @@ CASE(what_is_not_seen_is_let_go)
     assert_int_equal(n, 1);
 }
 
-CASE(failures_change_nothing_and_are_tried_again)
+STARTED(failures_change_nothing_and_are_tried_again)
 {
-    struct scene *scene = started(state);
     tick(scene, 3);
     scene->fake.fail_next = -EBUSY;
     tick(scene, 2);
@@ -434,7 +422,6 @@ CASE(failures_change_nothing_and_are_tried_again)
 /* No decision tells of these. */
 CASE(what_cannot_be_read_is_logged)
 {
-    struct scene *scene = *state;
     const struct log log = {.fd = memfd_create("log", MFD_CLOEXEC)};
     char text[1024] = "";
     scene->log = &log;
@@ -466,7 +453,6 @@ static size_t lines(const struct log *log, const char *words)
 
 CASE(who_is_one_too_many_is_told)
 {
-    struct scene *scene = *state;
     const struct log log = {.fd = memfd_create("log", MFD_CLOEXEC)};
     const uint64_t *counted;
     scene->log = &log;
@@ -487,9 +473,8 @@ CASE(who_is_one_too_many_is_told)
 }
 
 /* A change failed, and then a look at what came of it: what is there is ours, whichever it is. */
-CASE(an_unknown_value_is_not_changed_again)
+STARTED(an_unknown_value_is_not_changed_again)
 {
-    struct scene *scene = started(state);
     tick(scene, 3);
     scene->fake.fail_next = -EIO;
     tick(scene, 2);
@@ -509,9 +494,8 @@ CASE(an_unknown_value_is_not_changed_again)
     assert_int_equal(enforcer_open(scene->enforcer), 0);
 }
 
-CASE(a_release_that_fails_is_tried_again)
+STARTED(a_release_that_fails_is_tried_again)
 {
-    struct scene *scene = started(state);
     tick(scene, 2);
     scene->fake.fail_next = -EBUSY;
     assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_PAUSED, scene->now_ns, 0),
@@ -524,9 +508,8 @@ CASE(a_release_that_fails_is_tried_again)
 }
 
 /* An hour in vain: each try is a line of the log. */
-CASE(a_release_that_fails_is_tried_less_often)
+STARTED(a_release_that_fails_is_tried_less_often)
 {
-    struct scene *scene = started(state);
     tick(scene, 2);
     const uint64_t *failed = &enforcer_counts(scene->enforcer)->restores.failed;
     unsigned decisions = scene->decisions;
@@ -547,9 +530,8 @@ CASE(a_release_that_fails_is_tried_less_often)
     expect_quota(scene, 4);
 }
 
-CASE(without_a_journal_nothing_is_changed)
+STARTED(without_a_journal_nothing_is_changed)
 {
-    struct scene *scene = started(state);
     tick(scene, 2);
     scene->rig.fail_from = scene->rig.calls + 1;
     scene->rig.fail_to = 1000000;
@@ -567,9 +549,8 @@ CASE(without_a_journal_nothing_is_changed)
 }
 
 /* Else the next governor would put it back once more. */
-CASE(a_release_that_was_not_written_is_written_at_the_end)
+STARTED(a_release_that_was_not_written_is_written_at_the_end)
 {
-    struct scene *scene = started(state);
     tick(scene, 2);
     scene->rig.fail_from = scene->rig.calls + 1;
     scene->rig.fail_to = 1000000;
@@ -585,9 +566,8 @@ CASE(a_release_that_was_not_written_is_written_at_the_end)
     assert_int_equal(scene->journal.open.n, 0);
 }
 
-CASE(a_floor_that_is_raised_raises_what_is_below)
+STARTED(a_floor_that_is_raised_raises_what_is_below)
 {
-    struct scene *scene = started(state);
     tick(scene, 1);
     begin(scene);
     const struct subject subject = {
@@ -606,9 +586,8 @@ static void expect_room(const struct scene *scene, size_t claims, size_t writes)
 }
 
 /* What is wanted already takes a write, unless it is so already; a claim is open once made. */
-CASE(what_may_still_be_changed)
+STARTED(what_may_still_be_changed)
 {
-    struct scene *scene = started(state);
     begin(scene);
     struct holding *first = see(scene, 0), *second = see(scene, 1);
     expect_room(scene, 64, 50);
@@ -674,7 +653,6 @@ static void expect_limited(const struct scene *scene, uint64_t claims, uint64_t 
 
 CASE(at_the_limit_a_culprit_takes_another_s_claim)
 {
-    struct scene *scene = *state;
     static const double low[CROWD] = {1, 1, 1, 1}, raised[CROWD] = {1, 3, 1, 1};
     start_crowd(scene, false);
     crowd(scene, low, 0);
@@ -704,7 +682,6 @@ CASE(at_the_limit_a_culprit_takes_another_s_claim)
 /* What is given back is a write as well, and comes first. */
 CASE(giving_way_is_a_change_like_others)
 {
-    struct scene *scene = *state;
     static const struct guard_limits slow = {
         .claims = 2, .writes_per_second = 1, .cuts_per_10m = 20};
     static const double low[CROWD] = {1, 1, 1, 1};
@@ -725,7 +702,6 @@ CASE(giving_way_is_a_change_like_others)
 
 CASE(at_the_limit_a_dry_run_decides_the_same)
 {
-    struct scene *scene = *state;
     static const double low[CROWD] = {1, 1, 1, 1};
     start_crowd(scene, true);
     crowd(scene, low, 0);
@@ -743,9 +719,8 @@ CASE(at_the_limit_a_dry_run_decides_the_same)
 }
 
 /* The governor sees every second tick of the exporter. */
-CASE(limits_are_read_anew_whatever_the_ticks_are)
+STARTED(limits_are_read_anew_whatever_the_ticks_are)
 {
-    struct scene *scene = started(state);
     for (int i = 0; i < 32; i++) {
         scene->tick++;
         begin(scene);
@@ -954,10 +929,10 @@ static void random_sequences(struct scene *scene, unsigned from, unsigned n, boo
 
 CASE(whatever_happens)
 {
-    random_sequences(*state, 0, governor_start_sequences(20000), false);
+    random_sequences(scene, 0, governor_start_sequences(20000), false);
 }
 
 CASE(whatever_happens_in_a_dry_run)
 {
-    random_sequences(*state, 1000000, governor_start_sequences(20000) / 10, true);
+    random_sequences(scene, 1000000, governor_start_sequences(20000) / 10, true);
 }

@@ -158,10 +158,11 @@ static void start_warm(struct scene *scene)
     warm_up(scene);
 }
 
-static struct scene *started_warm(void **state)
+static int setup_warm(void **state)
 {
+    setup(state);
     start_warm(*state);
-    return *state;
+    return 0;
 }
 
 /* Algorithm 1 through documents and files; the numbers are those of the formula's test. */
@@ -184,9 +185,8 @@ TEST_ON(the_paper_s_loop, struct scene *scene, setup, teardown)
 }
 
 /* A window is a second, of ten ticks; which come a little early or late. */
-TEST_WITH(ten_ticks_a_second_are_one_window, setup, teardown)
+TEST_ON(ten_ticks_a_second_are_one_window, struct scene *scene, setup_warm, teardown)
 {
-    struct scene *scene = started_warm(state);
     tick(scene, 100);
     expect_quota(scene, BATCH, "150000 100000");
     scene->interval_ns = SECOND / 10;
@@ -207,9 +207,8 @@ TEST_WITH(ten_ticks_a_second_are_one_window, setup, teardown)
 }
 
 /* A tick of 131 ns and nine of 100: over theta only by its reads. */
-TEST_WITH(a_window_s_latency_is_the_mean_by_reads, setup, teardown)
+TEST_ON(a_window_s_latency_is_the_mean_by_reads, struct scene *scene, setup_warm, teardown)
 {
-    struct scene *scene = started_warm(state);
     for (int i = 0; i < 4; i++)
         tick(scene, 100);
     scene->interval_ns = SECOND / 10;
@@ -230,9 +229,8 @@ TEST_WITH(a_window_s_latency_is_the_mean_by_reads, setup, teardown)
 }
 
 /* 1 % of the reads of best effort: it is raised when all are calm, and not cut. */
-TEST_WITH(who_does_not_read_is_not_cut, setup, teardown)
+TEST_ON(who_does_not_read_is_not_cut, struct scene *scene, setup_warm, teardown)
 {
-    struct scene *scene = started_warm(state);
     for (int i = 0; i < 4; i++)
         tick(scene, 100);
     tick(scene, 131);
@@ -327,9 +325,8 @@ TEST_ON(observing_it_decides_and_writes_nothing, struct scene *scene, setup, tea
         0);
 }
 
-TEST_WITH(an_idle_protected_container_is_below, setup, teardown)
+TEST_ON(an_idle_protected_container_is_below, struct scene *scene, setup_warm, teardown)
 {
-    struct scene *scene = started_warm(state);
     tick(scene, 131);
     expect_quota(scene, BATCH, "100000 100000");
     for (int i = 0; i < 3; i++)
@@ -389,9 +386,8 @@ TEST_ON(a_dead_exporter_lets_everything_go, struct scene *scene, setup, teardown
     assert_int_equal(look.open, 0);
 }
 
-TEST_WITH(a_release_that_fails_is_repeated, setup, teardown)
+TEST_ON(a_release_that_fails_is_repeated, struct scene *scene, setup_warm, teardown)
 {
-    struct scene *scene = started_warm(state);
     tick(scene, 131);
     scene->rig.fail_from = scene->rig.calls + 1;
     scene->rig.fail_to = 1000000;
@@ -405,9 +401,8 @@ TEST_WITH(a_release_that_fails_is_repeated, setup, teardown)
     expect_quota(scene, BATCH, "300000 100000");
 }
 
-TEST_WITH(paused_it_stays_up_and_does_nothing, setup, teardown)
+TEST_ON(paused_it_stays_up_and_does_nothing, struct scene *scene, setup_warm, teardown)
 {
-    struct scene *scene = started_warm(state);
     tick(scene, 131);
     governor_pause(scene->governor, true, 0);
     expect_quota(scene, BATCH, "300000 100000");
@@ -461,9 +456,8 @@ TEST_ON(the_start_s_restores_are_told, struct scene *scene, setup, teardown)
     expect_quota(scene, COMPUTE, "300000 100000");
 }
 
-TEST_WITH(another_cgroup_of_the_path_is_let_alone, setup, teardown)
+TEST_ON(another_cgroup_of_the_path_is_let_alone, struct scene *scene, setup_warm, teardown)
 {
-    struct scene *scene = started_warm(state);
     struct textbuf text = TEXTBUF_INIT;
     struct view view = {0};
     char error[256];
@@ -564,9 +558,8 @@ static void step(struct scene *scene, double latency, int n)
 }
 
 /* Of eight CPUs two stay, and then one. */
-TEST_WITH(cpus_that_go_clamp, setup, teardown)
+TEST_ON(cpus_that_go_clamp, struct scene *scene, setup_warm, teardown)
 {
-    struct scene *scene = started_warm(state);
     step(scene, 100, 3);
     expect_quota(scene, BATCH, "250000 100000");
     governor_rig_put(&scene->rig, BATCH, "cpuset.cpus.effective", "0-1");

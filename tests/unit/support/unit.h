@@ -21,15 +21,12 @@
 #define TEST_WITH(name, setup, teardown) UNIT_ADD(name, {#name, name, setup, teardown, NULL})
 /* The same, of what was set up: TEST_ON(name, struct rig *rig, setup, teardown). */
 #define TEST_ON(name, subject, setup, teardown)                                                    \
-    static void name##_on(subject);                                                                \
-    TEST_WITH(name, setup, teardown)                                                               \
-    {                                                                                              \
-        name##_on(*state);                                                                         \
-    }                                                                                              \
-    static void name##_on(subject)
+    UNIT_ADD_ON(name, subject, {#name, name, setup, teardown, NULL})
 /* Run twice, set up in two ways. */
-#define TEST_WITH_EACH(name, one, other, teardown)                                                 \
-    UNIT_ADD(name, {#name, name, one, teardown, NULL}, {#name, name, other, teardown, NULL})
+#define TEST_ON_EACH(name, subject, one, other, teardown)                                          \
+    UNIT_ADD_ON(name, subject, {#name, name, one, teardown, NULL},                                 \
+                {#name, name, other, teardown, NULL})
+
 #define UNIT_ADD(name, ...)                                                                        \
     static void name(void **state);                                                                \
     __attribute__((constructor)) static void add_##name(void)                                      \
@@ -39,6 +36,13 @@
             unit_add(__LINE__, &added[i]);                                                         \
     }                                                                                              \
     static void name(void **state)
+#define UNIT_ADD_ON(name, subject, ...)                                                            \
+    static void name##_on(subject);                                                                \
+    UNIT_ADD(name, __VA_ARGS__)                                                                    \
+    {                                                                                              \
+        name##_on(*state);                                                                         \
+    }                                                                                              \
+    static void name##_on(subject)
 
 /* What all tests of a file share: their state, unless they have a set-up of their own. */
 #define TESTS_SHARE(setup, teardown)                                                               \
