@@ -174,20 +174,21 @@ static int ask(struct rig *rig, uint32_t pid, uint64_t address, uint64_t time)
     return ask_thread(rig, pid, pid, address, time);
 }
 
-static struct kernel_record mmap_record(uint32_t pid, uint64_t time, uint64_t start, uint64_t end,
-                                        const char *path)
+static void map(struct rig *rig, uint32_t pid, uint64_t time, uint64_t start, uint64_t end,
+                const char *path)
 {
-    return (struct kernel_record){.kind = KERNEL_RECORD_MMAP,
-                                  .pid = pid,
-                                  .tid = pid,
-                                  .time_ns = time,
-                                  .mmap = {.start = start,
-                                           .length = end - start,
-                                           .inode = path[0] ? 5 : 0,
-                                           .shared = true,
-                                           .writable = true,
-                                           .path = path,
-                                           .path_len = strlen(path)}};
+    const struct kernel_record record = {.kind = KERNEL_RECORD_MMAP,
+                                         .pid = pid,
+                                         .tid = pid,
+                                         .time_ns = time,
+                                         .mmap = {.start = start,
+                                                  .length = end - start,
+                                                  .inode = path[0] ? 5 : 0,
+                                                  .shared = true,
+                                                  .writable = true,
+                                                  .path = path,
+                                                  .path_len = strlen(path)}};
+    address_spaces_apply(rig->spaces, &record);
 }
 
 static void tell(struct rig *rig, enum kernel_record_kind kind, uint32_t pid, uint32_t tid,
@@ -225,8 +226,7 @@ TEST_ON(an_access_before_the_loading_waits, struct rig *rig, setup, teardown)
     assert_int_equal(ask(rig, 7, 0x7000, 900), -EAGAIN);
     assert_int_equal(ask(rig, 7, 0x3000, 900), -EAGAIN);
     /* Mapped at 950, between the access and the loading: before, something else was there. */
-    struct kernel_record record = mmap_record(7, 950, 0x7000, 0x8000, "/nvmm/a");
-    address_spaces_apply(rig->spaces, &record);
+    map(rig, 7, 950, 0x7000, 0x8000, "/nvmm/a");
     address_spaces_settle(rig->spaces, 999);
     assert_int_equal(ask(rig, 7, 0x3000, 900), -EAGAIN);
     address_spaces_settle(rig->spaces, 1000);
@@ -241,10 +241,8 @@ TEST_ON(remapped, struct rig *rig, setup, teardown)
     write_maps(rig, 7, usual);
     assert_int_equal(ask(rig, 7, 0x7000, 1001), MEDIUM_NVMM);
     /* In the middle of the file's mapping, at 1100: memory; of the heap: the file. */
-    struct kernel_record record = mmap_record(7, 1100, 0x7800, 0x8800, "");
-    address_spaces_apply(rig->spaces, &record);
-    record = mmap_record(7, 1100, 0x4000, 0x5000, "/nvmm/b");
-    address_spaces_apply(rig->spaces, &record);
+    map(rig, 7, 1100, 0x7800, 0x8800, "");
+    map(rig, 7, 1100, 0x4000, 0x5000, "/nvmm/b");
     address_spaces_settle(rig->spaces, 1200);
     assert_int_equal(ask(rig, 7, 0x7000, 1150), MEDIUM_NVMM);
     assert_int_equal(ask(rig, 7, 0x7800, 1150), MEDIUM_OTHER);
@@ -256,10 +254,8 @@ TEST_ON(remapped, struct rig *rig, setup, teardown)
     assert_int_equal(ask(rig, 7, 0x4000, 1050), -ESTALE);
     assert_int_equal(ask(rig, 7, 0x7000, 1050), MEDIUM_NVMM);
     /* A record of another process, and one of no length, change nothing. */
-    record = mmap_record(8, 1300, 0x7000, 0x9000, "");
-    address_spaces_apply(rig->spaces, &record);
-    record = mmap_record(7, 1300, 0x7000, 0x7000, "");
-    address_spaces_apply(rig->spaces, &record);
+    map(rig, 8, 1300, 0x7000, 0x9000, "");
+    map(rig, 7, 1300, 0x7000, 0x7000, "");
     assert_int_equal(ask(rig, 7, 0x7000, 1350), MEDIUM_NVMM);
 }
 
@@ -392,8 +388,7 @@ TEST_ON(threads_without_the_first, struct rig *rig, setup, teardown)
     assert_int_equal(ask_thread(rig, 7, 8, 0x7000, 1150), MEDIUM_NVMM);
     assert_int_equal(ask_thread(rig, 7, 8, 0x3000, 1150), MEDIUM_OTHER);
     /* What they map counts, and what they begin has what they have. */
-    struct kernel_record record = mmap_record(7, 1200, 0x3000, 0x4000, "/nvmm/b");
-    address_spaces_apply(rig->spaces, &record);
+    map(rig, 7, 1200, 0x3000, 0x4000, "/nvmm/b");
     assert_int_equal(ask_thread(rig, 7, 8, 0x3000, 1250), MEDIUM_NVMM);
     tell(rig, KERNEL_RECORD_EXIT, 7, 9, 1300);
     give_birth(rig, 7, 20, 1350);

@@ -258,11 +258,32 @@ static void settle(struct rig *rig, uint64_t time)
     rig->n = sample_queue_take(rig->queue, rig->out, MAX);
 }
 
+static int setup(void **state)
+{
+    *state = rig_new(64, 64);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    rig_free(*state);
+    return 0;
+}
+
+#define RIG_TEST(name) TEST_ON(name, struct rig *rig, setup, teardown)
+
+/* A store whose process and code are looked at in its own moment. */
+static void store_at_once(struct rig *rig, uint32_t pid, uint64_t ip, uint64_t time)
+{
+    rig->now = time;
+    store(rig, pid, ip, NVMM, time);
+    settle(rig, time + 1);
+}
+
 /* A process with everything loaded and its code at TEXT remembered. */
 static void know(struct rig *rig, uint32_t pid)
 {
-    store(rig, pid, TEXT, NVMM, rig->now);
-    settle(rig, rig->now + 1);
+    store_at_once(rig, pid, TEXT, rig->now);
     assert_int_equal(rig->n, 1);
     rig->reads = rig->cgroup_looks = 0;
 }
@@ -274,6 +295,13 @@ static void assert_sample(const struct access_sample *s, enum medium medium, enu
     assert_int_equal(s->medium, medium);
     assert_int_equal(s->size, size);
     assert_int_equal(s->bytes, bytes);
+}
+
+static void assert_only_sample(const struct rig *rig, enum medium medium, enum access_size size,
+                               uint32_t bytes)
+{
+    assert_int_equal(rig->n, 1);
+    assert_sample(&rig->out[0], medium, size, bytes);
 }
 
 /* ---- the usual ---- */
@@ -301,9 +329,8 @@ TEST(everything_is_known)
     rig_free(rig);
 }
 
-TEST(what_was_read_later_waits)
+RIG_TEST(what_was_read_later_waits)
 {
-    struct rig *rig = rig_new(64, 64);
     rig->now = 10 * S + 50; /* of the look-up */
     store(rig, 1, TEXT, NVMM, 10 * S);
     store(rig, 1, TEXT, NVMM, 10 * S + 10);
@@ -316,13 +343,11 @@ TEST(what_was_read_later_waits)
     assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 8);
     assert_sample(&rig->out[1], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 8);
     assert_int_equal(rig->reads, 1);
-    rig_free(rig);
 }
 
 /* A look-up that is never settled must not hold up what is newer. */
-TEST(nothing_waits_for_ever)
+RIG_TEST(nothing_waits_for_ever)
 {
-    struct rig *rig = rig_new(64, 64);
     rig->now = 100 * S; /* of the look-ups */
     store(rig, 1, TEXT, NVMM, 10 * S);
     store(rig, 1, TEXT, NVMM, 11 * S);
@@ -330,29 +355,23 @@ TEST(nothing_waits_for_ever)
     assert_int_equal(rig->n, 0);
     assert_int_equal(sample_queue_settled(rig->queue), 10 * S);
     settle(rig, 12 * S + 1);
-    assert_int_equal(rig->n, 1);
-    assert_sample(&rig->out[0], MEDIUM_UNKNOWN, ACCESS_SIZE_UNREADABLE, 0);
+    assert_only_sample(rig, MEDIUM_UNKNOWN, ACCESS_SIZE_UNREADABLE, 0);
     assert_int_equal(rig->out[0].time_ns, 10 * S);
     assert_int_equal(sample_queue_settled(rig->queue), 11 * S);
     settle(rig, 14 * S);
-    assert_int_equal(rig->n, 1);
-    assert_sample(&rig->out[0], MEDIUM_UNKNOWN, ACCESS_SIZE_UNREADABLE, 0);
+    assert_only_sample(rig, MEDIUM_UNKNOWN, ACCESS_SIZE_UNREADABLE, 0);
     assert_int_equal(sample_queue_settled(rig->queue), 14 * S);
-    rig_free(rig);
 }
 
-TEST(new_code_in_a_known_process)
+RIG_TEST(new_code_in_a_known_process)
 {
-    struct rig *rig = rig_new(64, 64);
     know(rig, 1);
     rig->now = 11 * S + 50;
     store(rig, 1, TEXT + 4, NVMM, 11 * S); /* its mapping is known, its code is read just now */
     settle(rig, 11 * S + 49);
     assert_int_equal(rig->n, 0);
     settle(rig, 11 * S + 50);
-    assert_int_equal(rig->n, 1);
-    assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 8);
-    rig_free(rig);
+    assert_only_sample(rig, MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 8);
 }
 
 /* ---- changes between the access and the look-up ---- */
@@ -373,70 +392,55 @@ TEST(another_program_since)
                       0);
         /* Nor is it remembered for the new program. */
         set_code(rig, CODE(store_4));
-        rig->now = 12 * S;
-        store(rig, 1, TEXT + 8, NVMM, 12 * S);
-        settle(rig, 12 * S + 1);
+        store_at_once(rig, 1, TEXT + 8, 12 * S);
         assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 4);
         rig_free(rig);
     }
 }
 
-TEST(other_code_mapped_since)
+RIG_TEST(other_code_mapped_since)
 {
-    struct rig *rig = rig_new(64, 64);
     know(rig, 1);
     rig->now = 11 * S + 50;
     store(rig, 1, TEXT + 8, NVMM, 11 * S);
     map(rig, 1, 0x400000, 0x1000, true, 11 * S + 20);
     settle(rig, 11 * S + 60);
-    assert_int_equal(rig->n, 1);
-    assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_UNREADABLE, 0);
+    assert_only_sample(rig, MEDIUM_NVMM, ACCESS_SIZE_UNREADABLE, 0);
     /* What was remembered is read anew. */
     set_code(rig, CODE(store_1));
-    rig->now = 12 * S;
-    store(rig, 1, TEXT, NVMM, 12 * S);
-    settle(rig, 12 * S + 1);
+    store_at_once(rig, 1, TEXT, 12 * S);
     assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 1);
-    rig_free(rig);
 }
 
-TEST(something_else_mapped_since)
+RIG_TEST(something_else_mapped_since)
 {
-    struct rig *rig = rig_new(64, 64);
     rig->now = 10 * S + 50;
     store(rig, 1, TEXT, NVMM, 10 * S);
     map(rig, 1, 0x7000000, 0x1000, false, 10 * S + 20);
     settle(rig, 10 * S + 60);
     assert_sample(&rig->out[0], MEDIUM_UNKNOWN, ACCESS_SIZE_KNOWN, 8);
-    rig_free(rig);
 }
 
-TEST(ended_since)
+RIG_TEST(ended_since)
 {
-    struct rig *rig = rig_new(64, 64);
     rig->code = NULL;
     fixture_write(&rig->f, "proc/1/maps", "%s", ""); /* as that of a process that is ending */
     rig->now = 10 * S + 50;
     store(rig, 1, TEXT, NVMM, 10 * S);
     task(rig, KERNEL_RECORD_EXIT, 1, 0, 10 * S + 20);
     settle(rig, 10 * S + 60);
-    assert_int_equal(rig->n, 1);
-    assert_sample(&rig->out[0], MEDIUM_UNKNOWN, ACCESS_SIZE_UNREADABLE, 0);
+    assert_only_sample(rig, MEDIUM_UNKNOWN, ACCESS_SIZE_UNREADABLE, 0);
     /* Another process with its number. */
     set_code(rig, CODE(store_4));
     write_maps(rig, 1, usual);
     task(rig, KERNEL_RECORD_FORK, 1, 2, 11 * S);
-    rig->now = 12 * S;
-    store(rig, 1, TEXT, NVMM, 12 * S);
-    settle(rig, 12 * S + 1);
+    store_at_once(rig, 1, TEXT, 12 * S);
     assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 4);
-    rig_free(rig);
 }
 
 /* What its other threads access is known by theirs. */
-TEST(the_first_thread_has_ended)
+RIG_TEST(the_first_thread_has_ended)
 {
-    struct rig *rig = rig_new(64, 64);
     write_maps(rig, 1, "");
     write_maps(rig, 1001, usual);
     rig->headless = 1;
@@ -447,16 +451,13 @@ TEST(the_first_thread_has_ended)
         if (i == 5)
             task(rig, KERNEL_RECORD_EXIT, 1, 0, (10 + i) * S + 20);
         settle(rig, (10 + i) * S + 60);
-        assert_int_equal(rig->n, 1);
-        assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 4);
+        assert_only_sample(rig, MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 4);
     }
-    rig_free(rig);
 }
 
 /* Whose process it was is let be for a while, then for longer; neighbours are looked into. */
-TEST(reads_that_do_not_end)
+RIG_TEST(reads_that_do_not_end)
 {
-    struct rig *rig = rig_new(64, 64);
     rig->cgroup_of[2] = ALSO_OURS;
     rig->hangs = true;
     rig->now = 10 * S + 50;
@@ -480,27 +481,20 @@ TEST(reads_that_do_not_end)
     rig->hangs = true;
     store(rig, 1, TEXT, NVMM, 21 * S);
     settle(rig, 21 * S + 1);
-    assert_int_equal(rig->n, 1);
-    assert_sample(&rig->out[0], MEDIUM_UNKNOWN, ACCESS_SIZE_UNREADABLE, 0);
+    assert_only_sample(rig, MEDIUM_UNKNOWN, ACCESS_SIZE_UNREADABLE, 0);
     assert_int_equal(rig->hung, 2);
     rig->hangs = false;
-    rig->now = 40 * S;
-    store(rig, 1, TEXT, NVMM, 40 * S);
-    settle(rig, 40 * S + 1);
+    store_at_once(rig, 1, TEXT, 40 * S);
     assert_sample(&rig->out[0], MEDIUM_UNKNOWN, ACCESS_SIZE_UNREADABLE, 0);
-    rig->now = 42 * S;
-    store(rig, 1, TEXT, NVMM, 42 * S);
-    settle(rig, 42 * S + 1);
+    store_at_once(rig, 1, TEXT, 42 * S);
     assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 8);
     counts = assignment_counts(rig->a);
     assert_true(counts.hung == 2 && counts.refused == 0);
-    rig_free(rig);
 }
 
 /* It comes back within the time that a sample waits, or does not. */
-TEST(nobody_reads_for_a_while)
+RIG_TEST(nobody_reads_for_a_while)
 {
-    struct rig *rig = rig_new(64, 64);
     rig->unready = true;
     rig->now = 10 * S + 50;
     store(rig, 1, TEXT, NVMM, 10 * S);
@@ -509,23 +503,19 @@ TEST(nobody_reads_for_a_while)
     rig->unready = false;
     rig->now = 10 * S + 70;
     settle(rig, 10 * S + 80);
-    assert_int_equal(rig->n, 1);
-    assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_UNREADABLE, 0);
+    assert_only_sample(rig, MEDIUM_NVMM, ACCESS_SIZE_UNREADABLE, 0);
     rig->unready = true;
     rig->now = 10 * S + 100;
     store(rig, 2, TEXT, NVMM, 10 * S + 100);
     settle(rig, 11 * S);
     assert_int_equal(rig->n, 0);
     settle(rig, 12 * S + 200);
-    assert_int_equal(rig->n, 1);
-    assert_sample(&rig->out[0], MEDIUM_UNKNOWN, ACCESS_SIZE_UNREADABLE, 0);
+    assert_only_sample(rig, MEDIUM_UNKNOWN, ACCESS_SIZE_UNREADABLE, 0);
     assert_int_equal(assignment_counts(rig->a).refused, 0);
-    rig_free(rig);
 }
 
-TEST(records_were_lost)
+RIG_TEST(records_were_lost)
 {
-    struct rig *rig = rig_new(64, 64);
     know(rig, 1);
     rig->now = 11 * S + 50;
     store(rig, 1, TEXT + 8, NVMM, 11 * S);  /* its mapping was known, its code not */
@@ -540,20 +530,16 @@ TEST(records_were_lost)
     /* And from here on everything is found out anew. */
     set_code(rig, CODE(store_4));
     rig->cgroup_looks = 0;
-    rig->now = 12 * S;
-    store(rig, 1, TEXT, NVMM, 12 * S);
-    settle(rig, 12 * S + 1);
+    store_at_once(rig, 1, TEXT, 12 * S);
     assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 4);
     assert_int_equal(rig->cgroup_looks, 1);
-    rig_free(rig);
 }
 
 /* ---- code ---- */
 
 /* A compiler may put other code there at any time: good for samples from before the reading. */
-TEST(code_made_at_run_time)
+RIG_TEST(code_made_at_run_time)
 {
-    struct rig *rig = rig_new(64, 64);
     know(rig, 1);
     rig->now = 11 * S + 50;
     for (uint64_t i = 0; i < 5; i++)
@@ -567,12 +553,10 @@ TEST(code_made_at_run_time)
     assert_int_equal(rig->n, 6);
     for (size_t i = 0; i < 6; i++)
         assert_sample(&rig->out[i], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, i < 5 ? 8 : 4);
-    rig_free(rig);
 }
 
-TEST(each_process_has_its_own_code)
+RIG_TEST(each_process_has_its_own_code)
 {
-    struct rig *rig = rig_new(64, 64);
     know(rig, 1);
     set_code(rig, CODE(store_4));
     rig->now = 11 * S;
@@ -583,38 +567,32 @@ TEST(each_process_has_its_own_code)
     settle(rig, rig->now + 1);
     assert_int_equal(rig->out[0].access, ACCESS_LOAD);
     assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_NO_ACCESS, 0);
-    rig_free(rig);
 }
 
-TEST(narrow_processes)
+RIG_TEST(narrow_processes)
 {
-    struct rig *rig = rig_new(64, 64);
     rig->narrow = true;
     know(rig, 1); /* 0x48 is an instruction of its own there, without memory */
     assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_NO_ACCESS, 0);
     store(rig, 1, UINT64_C(0x7f0000000000), NVMM, rig->now + 2); /* no 32-bit code lies there */
     settle(rig, rig->now + 3);
     assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_KNOWN, 8);
-    rig_free(rig);
 }
 
-TEST(the_kernels_instructions)
+RIG_TEST(the_kernels_instructions)
 {
-    struct rig *rig = rig_new(64, 64);
     know(rig, 1);
     struct kernel_record record = record_of(1, TEXT, NVMM, rig->now + 5);
     record.sample.user = false;
     assignment_sample(rig->a, ACCESS_STORE, &record);
     settle(rig, rig->now + 6);
     assert_sample(&rig->out[0], MEDIUM_NVMM, ACCESS_SIZE_UNREADABLE, 0);
-    rig_free(rig);
 }
 
 /* ---- whose ---- */
 
-TEST(foreign_ones_cost_little)
+RIG_TEST(foreign_ones_cost_little)
 {
-    struct rig *rig = rig_new(64, 64);
     rig->now = 11 * S;
     for (uint64_t i = 0; i < 100; i++)
         store(rig, 9, TEXT + i, NVMM, 11 * S + i);
@@ -627,12 +605,10 @@ TEST(foreign_ones_cost_little)
     assert_int_equal(assignment_counts(rig->a).foreign, 102);
     assert_int_equal(assignment_counts(rig->a).unseen, 2);
     assert_int_equal(assignment_size(rig->a).processes, 0);
-    rig_free(rig);
 }
 
-TEST(samples_with_a_cgroup)
+RIG_TEST(samples_with_a_cgroup)
 {
-    struct rig *rig = rig_new(64, 64);
     struct kernel_record record = record_of(9, TEXT, NVMM, 10 * S);
     record.sample.cgroup_id = ALSO_OURS; /* the moment's truth, whatever is known of the process */
     assignment_sample(rig->a, ACCESS_STORE, &record);
@@ -643,12 +619,10 @@ TEST(samples_with_a_cgroup)
     assert_int_equal(rig->n, 1);
     assert_int_equal(rig->out[0].owner, TAG + 1);
     assert_int_equal(rig->cgroup_looks, 0);
-    rig_free(rig);
 }
 
-TEST(children_begin_where_their_parents_are)
+RIG_TEST(children_begin_where_their_parents_are)
 {
-    struct rig *rig = rig_new(64, 64);
     know(rig, 1);
     for (uint32_t pid = 20; pid < 24; pid++) /* each the child of the one before; all gone by now */
         task(rig, KERNEL_RECORD_FORK, pid, pid == 20 ? 1 : pid - 1, 11 * S + pid);
@@ -663,23 +637,17 @@ TEST(children_begin_where_their_parents_are)
     /* A parent that is not known is looked at when it has a child. */
     task(rig, KERNEL_RECORD_FORK, 30, 2, 12 * S);
     assert_int_equal(rig->cgroup_looks, 1);
-    rig->now = 12 * S;
-    store(rig, 30, TEXT, NVMM, 12 * S);
-    settle(rig, 12 * S + 1);
+    store_at_once(rig, 30, TEXT, 12 * S);
     assert_int_equal(rig->n, 1);
     /* And the child itself, where the parent is gone as well. */
     task(rig, KERNEL_RECORD_FORK, 5, 31, 13 * S);
-    rig->now = 13 * S;
-    store(rig, 5, TEXT, NVMM, 13 * S);
-    settle(rig, 13 * S + 1);
+    store_at_once(rig, 5, TEXT, 13 * S);
     assert_int_equal(rig->n, 1);
-    rig_free(rig);
 }
 
 /* A runtime forks, moves the child into a container's cgroup, and runs the payload. */
-TEST(a_child_that_was_moved)
+RIG_TEST(a_child_that_was_moved)
 {
-    struct rig *rig = rig_new(64, 64);
     store(rig, 9, TEXT, NVMM, rig->now);
     task(rig, KERNEL_RECORD_FORK, 5, 9, 11 * S);
     rig->now = 11 * S + 10;
@@ -693,12 +661,9 @@ TEST(a_child_that_was_moved)
     assert_int_equal(rig->n, 1);
     /* Moved without anything else: found out after a while. */
     rig->cgroup_of[5] = ALSO_OURS;
-    rig->now = 15 * S;
-    store(rig, 5, TEXT, NVMM, 15 * S);
-    settle(rig, 15 * S + 1);
+    store_at_once(rig, 5, TEXT, 15 * S);
     assert_int_equal(rig->n, 1);
     assert_int_equal(rig->out[0].owner, TAG + 1);
-    rig_free(rig);
 }
 
 /* ---- bounds ---- */
@@ -734,9 +699,8 @@ TEST(no_room_in_the_queue)
     rig_free(rig);
 }
 
-TEST(latency_is_handed_on)
+RIG_TEST(latency_is_handed_on)
 {
-    struct rig *rig = rig_new(64, 64);
     rig->now = 10 * S + 50;
     struct kernel_record record = record_of(1, TEXT, NVMM, 10 * S);
     assignment_sample(rig->a, ACCESS_LOAD, &record);
@@ -746,7 +710,6 @@ TEST(latency_is_handed_on)
     assert_int_equal(rig->n, 2);
     assert_int_equal(rig->out[0].latency_cycles, 0);
     assert_int_equal(rig->out[1].latency_cycles, 312);
-    rig_free(rig);
 }
 
 /* Whoever makes reading expensive gets no sizes. */
@@ -781,11 +744,9 @@ TEST(reading_has_a_budget)
     rig_free(rig);
 }
 
-TEST(the_rule_looks_again)
+RIG_TEST(the_rule_looks_again)
 {
-    struct rig *rig = rig_new(64, 64);
     for (uint64_t t = 100; t <= 300; t++)
         settle(rig, t * S);
     assert_in_range(rig->refreshes, 3, 4);
-    rig_free(rig);
 }
