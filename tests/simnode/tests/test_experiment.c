@@ -2,30 +2,20 @@
  * Experiments on a simulated node, whose memory answers by itself: the governor holds through
  * control files, the node's containers have these quotas, and a probe reads memory in each slot.
  */
-#include "tests/simnode/tests/test_support.h"
-
-#include "exporter/base/textbuf.h"
 #include "exporter/governor/decide/experiment.h"
-#include "tests/unit/support/governor_start.h"
+#include "tests/simnode/tests/governed_node.h"
 
-#define SECOND UINT64_C(1000000000)
 #define HOUR (3600 * SECOND)
-#define FREE "200000 100000"
 
-enum { PROBE, HOG, INNOCENT, CONTAINERS, EXPERIMENTS = 10 };
+enum { PROBE, HOG, INNOCENT, EXPERIMENTS = 10 };
 
-static const char *const names[CONTAINERS] = {"probe", "hog", "innocent"};
-static const char *const paths[CONTAINERS] = {RIG_CONTAINER("540b"), RIG_CONTAINER("4096"),
-                                              RIG_CONTAINER("1440")};
+static const char *const names[GOVERNED] = {"probe", "hog", "innocent"};
+static const char *const paths[GOVERNED] = {RIG_CONTAINER("540b"), RIG_CONTAINER("4096"),
+                                            RIG_CONTAINER("1440")};
 
 struct scene {
-    struct scenario *scenario;
-    struct simnode *node;
+    struct governed_node on;
     struct simnode_truth before;
-    struct governor_rig rig;
-    struct config *config;
-    struct governor *governor;
-    struct decision last;
     uint64_t now_ns, ticks, random;
     int suspect;
     bool phases; /* hog and innocent work more, and less, together */
@@ -45,15 +35,13 @@ static double slot(void *context)
     struct simnode_truth truth;
     if (scene->phases && draw(scene) < 5)
         scene->busy = !scene->busy; /* also within a pair */
-    for (int i = HOG; i < CONTAINERS; i++) {
-        char text[64];
-        governor_rig_quota(&scene->rig, paths[i], text);
-        double cores = strtod(text, NULL) / 1e5;
+    for (int i = HOG; i < GOVERNED; i++) {
         double works = scene->busy ? 1 : i == HOG ? 0.6 : 0.8;
-        assert_int_equal(simnode_set_quota(scene->node, (size_t)i, cores * works), 0);
+        double cores = governed_node_cores(&scene->on, i) * works;
+        assert_int_equal(simnode_set_quota(scene->on.node, (size_t)i, cores), 0);
     }
-    assert_int_equal(simnode_run_tick(scene->node), 0);
-    simnode_truth(scene->node, PROBE, &truth);
+    assert_int_equal(simnode_run_tick(scene->on.node), 0);
+    simnode_truth(scene->on.node, PROBE, &truth);
     uint64_t reads = truth.reads - scene->before.reads;
     double ns = truth.latency_ns_sum - scene->before.latency_ns_sum;
     assert_true(reads > 50);
@@ -70,32 +58,19 @@ static uint64_t now(void *context)
 static int setup(void **state)
 {
     struct scene *scene = calloc(1, sizeof *scene);
-    char text[1024];
     assert_non_null(scene);
-    scene->scenario = parse_scenario(
+    governed_node_init(
+        &scene->on,
         "{'scenario':1,'tick_cycles':60000,'machine':{'preset':'clx','cores_per_socket':8,"
         "'memory':{'channels':2}},'workloads':{'chase':{'kind':'chase','bytes':268435456},"
         "'stream':{'kind':'stream','bytes':268435456,'instructions_per_access':8},"
         "'compute':{'kind':'compute'}},'containers':["
         "{'key':'probe','workload':'chase','cpus':[0]},"
         "{'key':'hog','workload':'stream','cpus':[1,2]},"
-        "{'key':'innocent','workload':'compute','cpus':[3,4]}]}");
-    scene->node = new_node(scene->scenario);
-    for (int i = 0; i < 10; i++)
-        assert_int_equal(simnode_run_tick(scene->node), 0);
-    simnode_truth(scene->node, PROBE, &scene->before);
-    governor_rig_init(&scene->rig, 2);
-    for (int i = 0; i < CONTAINERS; i++)
-        governor_rig_cgroup(&scene->rig, paths[i], FREE);
-    snprintf(text, sizeof text,
-             "{\"governor\":1,\"mode\":\"enforce\",\"state_directory\":\"%s\",\"classes\":["
-             "{\"name\":\"web\",\"role\":\"protected\",\"match\":[{\"namespace\":\"*\","
-             "\"pod\":\"*\",\"container\":\"probe\"}]},{\"name\":\"batch\",\"role\":"
-             "\"best_effort\",\"match\":[{\"namespace\":\"*\",\"pod\":\"*\",\"container\":"
-             "\"*\"}],\"cpu\":{\"base_cores\":0.1}}],\"policies\":{\"threshold\":{"
-             "\"classes\":[\"batch\"],\"experiment\":true}}}",
-             scene->rig.state);
-    scene->config = governor_start_config(text);
+        "{'key':'innocent','workload':'compute','cpus':[3,4]}]}",
+        names, paths, 0.1, "\"experiment\":true");
+    run_ticks(scene->on.node, 10);
+    simnode_truth(scene->on.node, PROBE, &scene->before);
     scene->now_ns = 1000 * SECOND;
     scene->busy = true;
     *state = scene;
@@ -105,9 +80,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct scene *scene = *state;
-    governor_start_undo(NULL, scene->config, &scene->rig);
-    simnode_free(scene->node);
-    scenario_free(scene->scenario);
+    governed_node_release(&scene->on);
     free(scene);
     return 0;
 }
@@ -118,49 +91,41 @@ static void tick(struct scene *scene)
     const struct experiment_meter meter = {slot, now, scene};
     struct textbuf text = TEXTBUF_INIT;
     struct view view = {0};
-    char error[256] = "";
     uint64_t began_ns = scene->now_ns += SECOND;
     if (scene->phases && draw(scene) < 30)
         scene->busy = !scene->busy;
-    textbuf_printf(&text,
-                   "{\"source\":\"perf\",\"own_cgroup_id\":1,\"tick\":{\"number\":%llu,"
-                   "\"monotonic_seconds\":%.9f,\"interval_seconds\":1},\"containers\":[",
-                   (unsigned long long)++scene->ticks, (double)began_ns * 1e-9 - 0.1);
-    for (int i = 0; i < CONTAINERS; i++)
-        textbuf_printf(&text,
-                       "%s{\"namespace\":\"jobs\",\"pod\":\"%s-0\",\"container\":\"%s\","
-                       "\"container_id\":\"%.*s\",\"cgroup_id\":%llu,"
-                       "\"cpu_seconds_per_second\":%g,\"caused_probability_ratio\":%g,"
-                       "\"values\":{\"interference_container_info\":[{\"labels\":{\"id\":"
-                       "\"%s\",\"pod_uid\":\"" RIG_POD_UID "\"},\"value\":1}]}}",
-                       i > 0 ? "," : "", names[i], names[i], RIG_LABEL(paths[i]),
-                       (unsigned long long)governor_rig_inode(&scene->rig, paths[i]),
-                       scene->busy ? 2. : 1.6, i == scene->suspect ? 0.8 : 0.1, paths[i]);
-    textbuf_str(&text, "]}");
-    assert_int_equal(textbuf_finish(&text), 0);
-    assert_int_equal(view_parse(text.data, text.len, &view, error, sizeof error), 0);
-    governor_take(scene->governor, &view, began_ns, began_ns);
-    governor_experiment(scene->governor, &view, &meter, began_ns);
+    const struct governor_document_tick head = {
+        .number = ++scene->ticks, .mono_ns = began_ns - SECOND / 10, .own_cgroup_id = 1};
+    governor_document_begin(&text, &head);
+    for (int i = 0; i < GOVERNED; i++) {
+        char members[128];
+        snprintf(members, sizeof members,
+                 "\"cpu_seconds_per_second\":%g,\"caused_probability_ratio\":%g,",
+                 scene->busy ? 2. : 1.6, i == scene->suspect ? 0.8 : 0.1);
+        governed_node_container(&scene->on, i, members, &text);
+    }
+    governor_document_view(&text, &view);
+    governor_take(scene->on.governor, &view, began_ns, began_ns);
+    governor_experiment(scene->on.governor, &view, &meter, began_ns);
     view_release(&view);
-    textbuf_release(&text);
     scene->now_ns = began_ns;
 }
 
 /* One after the other, each by a governor of its own; how often each verdict came. */
 static void experiment_with(struct scene *scene, int suspect, unsigned counts[EXPERIMENT_VERDICTS])
 {
+    struct governed_node *on = &scene->on;
     unsigned pairs = 0;
     double effect = 0;
     scene->suspect = suspect;
     memset(counts, 0, EXPERIMENT_VERDICTS * sizeof *counts);
     for (int i = 0; i < EXPERIMENTS; i++) {
         struct governor_state look;
-        scene->governor =
-            governor_start(&scene->rig, scene->config, true, scene->now_ns, &scene->last);
+        on->governor = governor_start(&on->rig, on->config, true, scene->now_ns, &on->last);
         scene->now_ns += HOUR;
         do {
             tick(scene);
-            governor_look(scene->governor, &look);
+            governor_look(on->governor, &look);
         } while (!look.experiment->results[0].owner);
         const struct experiment_result *result = &look.experiment->results[0];
         counts[result->verdict]++;
@@ -168,8 +133,9 @@ static void experiment_with(struct scene *scene, int suspect, unsigned counts[EX
         effect += result->effect / EXPERIMENTS;
         assert_int_equal(look.open, 0);
         assert_true(result->held_seconds < 8.001);
-        assert_int_equal(governor_stop(scene->governor, scene->now_ns), 0);
-        governor_free(scene->governor);
+        assert_int_equal(governor_stop(on->governor, scene->now_ns), 0);
+        governor_free(on->governor);
+        on->governor = NULL;
     }
     print_message("%s: effect %.4f, confirmed %u, refuted %u, undecided %u, abandoned %u of %d, "
                   "%u pairs\n",

@@ -1,6 +1,6 @@
 /* Confirmation by experiment: the test's numbers, who is held for it, how long, and when not. */
-#include "exporter/base/textbuf.h"
 #include "exporter/governor/decide/experiment.h"
+#include "tests/unit/support/governor_document.h"
 #include "tests/unit/support/governor_start.h"
 #include "tests/unit/support/unit.h"
 
@@ -328,59 +328,43 @@ static void add_container(const struct scene *scene, size_t i, struct textbuf *o
     double probability = batch ? scene->batch_probability : who[i].probability;
     uint64_t inode =
         scene->gone && i == scene->dies ? 99999999 : governor_rig_inode(&scene->rig, who[i].path);
-    textbuf_printf(
-        out,
-        "%s{\"namespace\":\"%s\",\"pod\":\"%s\",\"container\":\"%s\",\"container_id\":\"%.*s\","
-        "\"cgroup_id\":%llu,\"suspicion\":\"%s\",\"cpu_seconds_per_second\":%g,",
-        i > 0 ? "," : "", who[i].namespace_, who[i].pod, who[i].name, RIG_LABEL(who[i].path),
-        (unsigned long long)inode, batch ? scene->suspicion : "suspected",
-        batch             ? scene->batch_cpus
-        : i == COMPUTE_AT ? scene->compute_cpus
-                          : who[i].cpus);
+    char members[128], *end = members;
+    end += sprintf(end, "\"suspicion\":\"%s\",\"cpu_seconds_per_second\":%g,",
+                   batch ? scene->suspicion : "suspected",
+                   batch             ? scene->batch_cpus
+                   : i == COMPUTE_AT ? scene->compute_cpus
+                                     : who[i].cpus);
     if (!isnan(probability))
-        textbuf_printf(out, "\"caused_probability_ratio\":%g,", probability);
-    textbuf_printf(out,
-                   "\"values\":{\"interference_container_info\":[{"
-                   "\"labels\":{\"id\":\"%s\",\"pod_uid\":\"" RIG_POD_UID "\"},\"value\":1}],"
-                   "\"interference_container_memory_reads_total\":%.0f",
-                   who[i].path, scene->reads * (i == COMPUTE_AT ? 10 : 1));
+        sprintf(end, "\"caused_probability_ratio\":%g,", probability);
+    governor_document_container(out, who[i].namespace_, who[i].pod, who[i].name, who[i].path, inode,
+                                members);
+    governor_document_value(out, "memory_reads_total", scene->reads * (i == COMPUTE_AT ? 10 : 1));
     if (i == 0)
-        textbuf_printf(out,
-                       ",\"interference_container_memory_read_latency_seconds\":%g,"
-                       "\"interference_container_memory_read_latency_baseline_seconds\":"
-                       "[{\"labels\":{\"basis\":\"calm\"},\"value\":1e-7}]",
-                       scene->shop_ns * 1e-9);
+        governor_document_latency(out, scene->shop_ns * 1e-9, 1e-7);
     if (batch)
-        textbuf_printf(out,
-                       ",\"interference_container_caused_latency_seconds_total\":[{\"labels\":{"
-                       "\"numa_node\":\"0\"},\"value\":%.12f}]",
-                       scene->caused * 1e-9);
-    textbuf_str(out, "}}");
+        governor_document_labelled(out, "caused_latency_seconds_total", "numa_node", "0",
+                                   scene->caused * 1e-9);
 }
 
 static void tick(struct scene *scene)
 {
     struct textbuf text = TEXTBUF_INIT;
     struct view view = {0};
-    char error[256] = "";
     const struct experiment_meter meter = {slot, now, scene};
     uint64_t began_ns = scene->now_ns += SECOND;
     scene->tick++;
     scene->reads += 1e7;
-    textbuf_printf(&text,
-                   "{\"source\":\"%s\",\"replay_ended\":false,\"own_cgroup_id\":1,\"tick\":{"
-                   "\"number\":%llu,\"monotonic_seconds\":%.9f,\"timestamp_seconds\":1,"
-                   "\"interval_seconds\":1},\"containers\":[",
-                   scene->source, (unsigned long long)scene->tick, (double)began_ns * 1e-9 - 0.1);
+    const struct governor_document_tick head = {.source = scene->source,
+                                                .number = scene->tick,
+                                                .mono_ns = began_ns - SECOND / 10,
+                                                .own_cgroup_id = 1};
+    governor_document_begin(&text, &head);
     for (size_t i = 0; i < scene->n; i++)
         add_container(scene, i, &text);
-    textbuf_str(&text, "]}");
-    assert_int_equal(textbuf_finish(&text), 0);
-    assert_int_equal(view_parse(text.data, text.len, &view, error, sizeof error), 0);
+    governor_document_view(&text, &view);
     governor_take(scene->governor, &view, began_ns, began_ns);
     governor_experiment(scene->governor, &view, &meter, began_ns);
     view_release(&view);
-    textbuf_release(&text);
     scene->now_ns = began_ns;
 }
 

@@ -1,7 +1,7 @@
 /* The whole but for the network: documents go in, control files of a node change. */
 #include <unistd.h>
 
-#include "exporter/base/textbuf.h"
+#include "tests/unit/support/governor_document.h"
 #include "tests/unit/support/governor_start.h"
 #include "tests/unit/support/malloc_count.h"
 #include "tests/unit/support/unit.h"
@@ -67,27 +67,17 @@ static void add_container(struct textbuf *out, const struct scene *scene, const 
                           const char *name, const char *path, uint64_t inode, double latency,
                           double reads, double caused)
 {
-    textbuf_printf(out,
-                   "{\"namespace\":\"%s\",\"pod\":\"%s-0\",\"container\":\"%s\","
-                   "\"container_id\":\"%.*s\",\"cgroup_id\":%llu,\"values\":{"
-                   "\"interference_container_info\":[{\"labels\":{\"id\":\"%s\",\"pod_uid\":"
-                   "\"" RIG_POD_UID "\"},\"value\":1}],"
-                   "\"interference_container_memory_reads_total\":%.0f",
-                   namespace_, scene->one_pod ? "all" : name,
-                   scene->compute && strcmp(name, "compute") == 0 ? scene->compute : name,
-                   RIG_LABEL(path), (unsigned long long)inode, path, reads);
+    char pod[32];
+    snprintf(pod, sizeof pod, "%s-0", scene->one_pod ? "all" : name);
+    if (scene->compute && strcmp(name, "compute") == 0)
+        name = scene->compute;
+    governor_document_container(out, namespace_, pod, name, path, inode, NULL);
+    governor_document_value(out, "memory_reads_total", reads);
     if (latency > 0)
-        textbuf_printf(out,
-                       ",\"interference_container_memory_read_latency_seconds\":%g,"
-                       "\"interference_container_memory_read_latency_baseline_seconds\":"
-                       "[{\"labels\":{\"basis\":\"calm\"},\"value\":1e-7}]",
-                       latency * 1e-9);
+        governor_document_latency(out, latency * 1e-9, 1e-7);
     if (caused > 0)
-        textbuf_printf(out,
-                       ",\"interference_container_caused_latency_seconds_total\":[{\"labels\":{"
-                       "\"numa_node\":\"0\"},\"value\":%.12f}]",
-                       caused * 1e-9);
-    textbuf_str(out, "}}");
+        governor_document_labelled(out, "caused_latency_seconds_total", "numa_node", "0",
+                                   caused * 1e-9);
 }
 
 /* A tick in which shop has this latency, 0: none; the others read 8, 1 and 91 %. */
@@ -98,25 +88,20 @@ static void make_document(struct scene *scene, double latency, struct textbuf *t
     static const double read[] = {91e6, 1e6, 8e6};
     scene->now_ns += scene->interval_ns;
     scene->tick++;
-    textbuf_printf(text,
-                   "{\"source\":\"perf\",\"replay_ended\":false,\"tick\":{\"number\":%llu,"
-                   "\"monotonic_seconds\":%.9f,\"timestamp_seconds\":1,\"interval_seconds\":%.9f},",
-                   (unsigned long long)scene->tick, (double)scene->now_ns * 1e-9 - 0.1,
-                   (double)scene->interval_ns * 1e-9);
-    if (scene->exporter)
-        textbuf_printf(text, "\"own_cgroup_id\":%llu,", (unsigned long long)scene->exporter);
-    textbuf_str(text, "\"containers\":[");
+    const struct governor_document_tick head = {.number = scene->tick,
+                                                .mono_ns = scene->now_ns - SECOND / 10,
+                                                .interval_ns = scene->interval_ns,
+                                                .own_cgroup_id = scene->exporter};
+    governor_document_begin(text, &head);
     add_container(text, scene, "shop", "shop", SHOP, governor_rig_inode(&scene->rig, SHOP), latency,
                   scene->shop_reads, 0);
     for (size_t i = 0; i < 3; i++) {
         scene->reads[i] += read[i];
-        textbuf_char(text, ',');
         add_container(text, scene, i == 2 ? "kube-system" : "jobs", names[i], paths[i],
                       scene->ended ? 0 : governor_rig_inode(&scene->rig, paths[i]), 0,
                       scene->reads[i], scene->caused[i]);
     }
-    textbuf_str(text, "]}");
-    assert_int_equal(textbuf_finish(text), 0);
+    governor_document_end(text);
 }
 
 /* As the running governor does: what cannot be read is no answer. */
@@ -353,18 +338,13 @@ TEST_ON(protected_ones_beyond_the_table_are_counted, struct scene *scene, setup,
     start_warm(scene);
     scene->now_ns += SECOND;
     scene->tick++;
-    textbuf_printf(&text,
-                   "{\"source\":\"perf\",\"tick\":{\"number\":%llu,\"monotonic_seconds\":%.9f,"
-                   "\"interval_seconds\":1},\"containers\":[",
-                   (unsigned long long)scene->tick, (double)scene->now_ns * 1e-9);
+    const struct governor_document_tick head = {.number = scene->tick, .mono_ns = scene->now_ns};
+    governor_document_begin(&text, &head);
     for (int i = 0; i < 1027; i++) {
         snprintf(name, sizeof name, "/shop%d", i);
-        if (i > 0)
-            textbuf_char(&text, ',');
         add_container(&text, scene, "shop", name + 1, name, 1000 + (uint64_t)i, 100, 1, 0);
     }
-    textbuf_str(&text, "]}");
-    assert_int_equal(textbuf_finish(&text), 0);
+    governor_document_end(&text);
     assert_int_equal(take(scene, &text), 0);
     textbuf_release(&text);
     governor_look(scene->governor, &look);
@@ -460,19 +440,13 @@ TEST_ON(another_cgroup_of_the_path_is_let_alone, struct scene *scene, setup_warm
 {
     struct textbuf text = TEXTBUF_INIT;
     struct view view = {0};
-    char error[256];
-    textbuf_printf(&text,
-                   "{\"source\":\"perf\",\"tick\":{\"number\":99,\"monotonic_seconds\":%.3f,"
-                   "\"interval_seconds\":1},\"containers\":[",
-                   (double)scene->now_ns * 1e-9);
+    const struct governor_document_tick head = {.number = 99, .mono_ns = scene->now_ns};
+    governor_document_begin(&text, &head);
     add_container(&text, scene, "shop", "shop", SHOP, 1, 131, 1, 0);
-    textbuf_char(&text, ',');
     add_container(&text, scene, "jobs", "batch", BATCH, 1, 0, 1e9, 0); /* no such inode */
-    textbuf_str(&text, "]}");
-    assert_int_equal(view_parse(text.data, text.len, &view, error, sizeof error), 0);
+    governor_document_view(&text, &view);
     governor_take(scene->governor, &view, scene->now_ns, 0);
     view_release(&view);
-    textbuf_release(&text);
     assert_int_equal(scene->rig.control_writes, 0);
 }
 

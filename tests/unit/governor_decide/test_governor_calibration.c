@@ -1,5 +1,5 @@
 /* threshold with calibrate: throttle, from documents to control files. */
-#include "exporter/base/textbuf.h"
+#include "tests/unit/support/governor_document.h"
 #include "tests/unit/support/governor_start.h"
 #include "tests/unit/support/malloc_count.h"
 #include "tests/unit/support/unit.h"
@@ -88,63 +88,45 @@ static int teardown(void **state)
 
 /* ---- ticks ---- */
 
-static void add_ns(struct textbuf *out, const char *family, double value)
-{
-    if (value > 0)
-        textbuf_printf(out,
-                       ",\"interference_container_%s\":[{\"labels\":{\"basis\":\"calm\"},"
-                       "\"value\":%g}]",
-                       family, value * 1e-9);
-}
-
-static void add_guest(struct textbuf *out, struct scene *scene, size_t i, bool *first)
+static void add_guest(struct textbuf *out, struct scene *scene, size_t i)
 {
     struct guest *guest = &scene->guests[i];
     uint64_t inode = guest->cgroup ? guest->cgroup : governor_rig_inode(&scene->rig, paths[i]);
     guest->cycles += guest->cpus * (double)scene->interval_ns;
     if (!guest->there)
         return;
-    textbuf_printf(
-        out,
-        "%s{\"namespace\":\"%s\",\"pod\":\"p\",\"container\":\"%s\","
-        "\"container_id\":\"%.*s\",\"cgroup_id\":%llu,\"values\":{"
-        "\"interference_container_info\":[{\"labels\":{\"id\":\"%s\",\"pod_uid\":\"" RIG_POD_UID
-        "\"},\"value\":1}],"
-        "\"interference_container_cpu_reference_cycles_total\":%.0f",
-        *first ? "" : ",", i < PROTECTED ? "shop" : "jobs", names[i], RIG_LABEL(paths[i]),
-        (unsigned long long)inode, paths[i], guest->cycles);
-    add_ns(out, "memory_read_latency_seconds", guest->latency);
-    add_ns(out, "memory_read_latency_baseline_seconds", guest->baseline);
-    textbuf_str(out, "}}");
-    *first = false;
+    governor_document_container(out, i < PROTECTED ? "shop" : "jobs", "p", names[i], paths[i],
+                                inode, NULL);
+    governor_document_value(out, "cpu_reference_cycles_total", guest->cycles);
+    if (guest->latency > 0)
+        governor_document_value(out, "memory_read_latency_seconds", guest->latency * 1e-9);
+    if (guest->baseline > 0)
+        governor_document_labelled(out, "memory_read_latency_baseline_seconds", "basis", "calm",
+                                   guest->baseline * 1e-9);
 }
 
 static void tick(struct scene *scene)
 {
     struct textbuf text = TEXTBUF_INIT;
     struct view view = {0};
-    char error[256] = "";
-    bool first = true;
     scene->now_ns += scene->interval_ns;
     scene->tick++;
     if (!scene->constant)
         scene->guests[CART].latency = pattern[scene->tick % 5];
-    textbuf_printf(&text,
-                   "{\"source\":\"perf\",\"tick\":{\"number\":%llu,\"monotonic_seconds\":%.9f,"
-                   "\"interval_seconds\":%.9f},\"base_frequency_hz\":%s,\"containers\":[",
-                   (unsigned long long)scene->tick, (double)scene->now_ns * 1e-9 - 0.1,
-                   (double)scene->interval_ns * 1e-9, scene->no_base ? "null" : "1000000000");
+    const struct governor_document_tick head = {.number = scene->tick,
+                                                .mono_ns = scene->now_ns - SECOND / 10,
+                                                .interval_ns = scene->interval_ns,
+                                                .rest = scene->no_base
+                                                            ? "\"base_frequency_hz\":null,"
+                                                            : "\"base_frequency_hz\":1000000000,"};
+    governor_document_begin(&text, &head);
     for (size_t i = 0; i < GUESTS; i++)
-        add_guest(&text, scene, i, &first);
-    textbuf_str(&text, "]}");
-    assert_int_equal(textbuf_finish(&text), 0);
-    if (view_parse(text.data, text.len, &view, error, sizeof error))
-        fail_msg("%s", error);
+        add_guest(&text, scene, i);
+    governor_document_view(&text, &view);
     uint64_t before = malloc_count();
     governor_take(scene->governor, &view, scene->now_ns, scene->now_ns);
     scene->allocated += malloc_count() - before;
     view_release(&view);
-    textbuf_release(&text);
 }
 
 static void ticks(struct scene *scene, int n)

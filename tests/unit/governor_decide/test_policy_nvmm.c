@@ -1,6 +1,6 @@
 /* Writers to persistent memory on CPUs of their own: from the exporter's documents to threads. */
-#include "exporter/base/textbuf.h"
 #include "tests/unit/support/fake_threads.h"
+#include "tests/unit/support/governor_document.h"
 #include "tests/unit/support/governor_start.h"
 #include "tests/unit/support/unit.h"
 
@@ -97,22 +97,15 @@ static int teardown(void **state)
 
 static void add_containers(const struct scene *scene, struct textbuf *out)
 {
-    textbuf_printf(out,
-                   "{\"source\":\"perf\",\"replay_ended\":false,\"tick\":{\"number\":%llu,"
-                   "\"monotonic_seconds\":%.9f,\"interval_seconds\":%.9f},\"containers\":[",
-                   (unsigned long long)scene->tick, (double)scene->now_ns * 1e-9,
-                   (double)scene->interval_ns * 1e-9);
-    for (size_t i = 0; i < PLACES; i++)
-        textbuf_printf(
-            out,
-            "%s{\"namespace\":\"%s\",\"pod\":\"%s-0\",\"container\":\"%s\","
-            "\"container_id\":\"%.*s\",\"cgroup_id\":%llu,\"values\":{"
-            "\"interference_container_info\":[{\"labels\":{\"id\":\"%s\",\"pod_uid\":\"" RIG_POD_UID
-            "\"},\"value\":1}]}}",
-            i ? "," : "", places[i].namespace_, places[i].name, places[i].name,
-            RIG_LABEL(places[i].path),
-            (unsigned long long)governor_rig_inode(&scene->rig, places[i].path), places[i].path);
-    textbuf_str(out, "]}");
+    const struct governor_document_tick head = {
+        .number = scene->tick, .mono_ns = scene->now_ns, .interval_ns = scene->interval_ns};
+    governor_document_begin(out, &head);
+    for (size_t i = 0; i < PLACES; i++) {
+        char pod[32];
+        snprintf(pod, sizeof pod, "%s-0", places[i].name);
+        governor_document_container(out, places[i].namespace_, pod, places[i].name, places[i].path,
+                                    governor_rig_inode(&scene->rig, places[i].path), NULL);
+    }
 }
 
 static void add_writers(const struct scene *scene, struct textbuf *out)
@@ -148,8 +141,8 @@ static void take(struct scene *scene)
     char error[256] = "";
     add_containers(scene, &text);
     add_writers(scene, &threads);
-    assert_int_equal(textbuf_finish(&text) | textbuf_finish(&threads), 0);
-    assert_int_equal(view_parse(text.data, text.len, &view, error, sizeof error), 0);
+    governor_document_view(&text, &view);
+    assert_int_equal(textbuf_finish(&threads), 0);
     assert_int_equal(writers_parse(threads.data, threads.len, &writers, error, sizeof error), 0);
     if (!scene->silent)
         governor_take_writers(scene->governor, &writers);
@@ -157,7 +150,6 @@ static void take(struct scene *scene)
     writers_release(&writers);
     view_release(&view);
     textbuf_release(&threads);
-    textbuf_release(&text);
 }
 
 /* A second, or what a tick takes, in which the first n threads store. */
