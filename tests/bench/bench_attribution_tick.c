@@ -32,23 +32,18 @@ static struct synthetic *self_of(struct source *source)
 static bool check(struct source *source, enum scope_kind kind, enum group group,
                   struct verdict *why)
 {
-    (void)kind;
-    (void)why;
     return group == GROUP_ACTIVITY || group == self_of(source)->group;
 }
 
 static int open_group(struct source *source, const struct scope *scope, enum group group,
                       uint64_t *handle, struct verdict *why)
 {
-    (void)group;
-    (void)why;
     *handle = scope->kind == SCOPE_MACHINE ? 0 : ++self_of(source)->opened;
     return 0;
 }
 
 static size_t width(struct source *source, uint64_t handle)
 {
-    (void)handle;
     return self_of(source)->cpus;
 }
 
@@ -114,13 +109,10 @@ static int probes(struct source *source, struct probe_reading *out, size_t cap, 
 
 static void close_group(struct source *source, uint64_t handle)
 {
-    (void)source;
-    (void)handle;
 }
 
 static void free_source(struct source *source)
 {
-    (void)source;
 }
 
 static const struct source_ops ops = {

@@ -31,9 +31,6 @@ static struct synthetic *self_of(struct source *source)
 static bool check(struct source *source, enum scope_kind kind, enum group group,
                   struct verdict *why)
 {
-    (void)source;
-    (void)kind;
-    (void)why;
     return group == GROUP_CORE || group == GROUP_PAGES;
 }
 
@@ -41,8 +38,6 @@ static bool check(struct source *source, enum scope_kind kind, enum group group,
 static int open_group(struct source *source, const struct scope *scope, enum group group,
                       uint64_t *handle, struct verdict *why)
 {
-    (void)source;
-    (void)why;
     *handle = 2 * strtoull(scope->key + 1, NULL, 10) + (group == GROUP_PAGES);
     return 0;
 }
@@ -103,13 +98,10 @@ static int probes(struct source *source, struct probe_reading *out, size_t cap, 
 
 static void close_group(struct source *source, uint64_t handle)
 {
-    (void)source;
-    (void)handle;
 }
 
 static void free_source(struct source *source)
 {
-    (void)source;
 }
 
 static const struct source_ops ops = {

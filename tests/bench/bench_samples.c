@@ -75,23 +75,17 @@ static int kernel_open(void *context, const struct perf_event_attr *attr, pid_t 
 {
     struct kernel *kernel = context;
     int event = attr->mmap ? 0 : 1;
-    (void)pid;
-    (void)group_fd;
-    (void)flags;
     kernel->ready[event][cpu] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     return kernel->ready[event][cpu];
 }
 
 static int kernel_enable(void *context, int fd)
 {
-    (void)context;
-    (void)fd;
     return 0;
 }
 
 static int kernel_close(void *context, int fd)
 {
-    (void)context;
     return close(fd);
 }
 
@@ -107,8 +101,6 @@ static int kernel_map(void *context, int fd, size_t size, void **out)
 
 static int kernel_unmap(void *context, void *at, size_t size)
 {
-    (void)context;
-    (void)size;
     free(at);
     return 0;
 }
@@ -116,7 +108,6 @@ static int kernel_unmap(void *context, void *at, size_t size)
 static int kernel_wait(void *context, struct pollfd *fds, size_t n, int timeout_ms)
 {
     uint64_t count;
-    (void)context;
     int ready = poll(fds, n, timeout_ms);
     for (size_t i = 0; ready > 0 && i + 1 < n; i++)
         if (fds[i].revents & POLLIN && read(fds[i].fd, &count, sizeof count) < 0)
@@ -267,8 +258,6 @@ static enum medium rule_mapping(struct medium_rule *rule, pid_t pid, const struc
                                 enum access access)
 {
     const struct rig *rig = (const struct rig *)rule;
-    (void)pid;
-    (void)access;
     return (uintptr_t)rig->place.memory == line->start ? MEDIUM_NVMM : MEDIUM_OTHER;
 }
 
@@ -281,10 +270,6 @@ static uint64_t owner_of(void *context, uint64_t cgroup_id)
 static int cgroup_of(void *context, uint32_t pid, uint32_t tid, uint64_t time_ns,
                      uint64_t *cgroup_id)
 {
-    (void)context;
-    (void)pid;
-    (void)tid;
-    (void)time_ns;
     *cgroup_id = CGROUP;
     return 0;
 }
@@ -568,15 +553,12 @@ static void memory(void)
 
 static void ignore_record(void *context, size_t event, const struct kernel_record *record)
 {
-    (void)event;
     _Atomic uint64_t *count = context;
     *count += record->kind == KERNEL_RECORD_SAMPLE;
 }
 
 static void ignore_settle(void *context, uint64_t time_ns)
 {
-    (void)context;
-    (void)time_ns;
 }
 
 /* Our CPU time for a page fault, one of many. */

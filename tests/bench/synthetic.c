@@ -18,30 +18,23 @@ static struct synthetic *self_of(struct source *source)
 static bool check(struct source *source, enum scope_kind kind, enum group group,
                   struct verdict *why)
 {
-    (void)source;
-    (void)why;
     return kind == SCOPE_CGROUP && group == GROUP_CORE;
 }
 
 static int open_group(struct source *source, const struct scope *scope, enum group group,
                       uint64_t *handle, struct verdict *why)
 {
-    (void)scope;
-    (void)group;
-    (void)why;
     *handle = ++self_of(source)->opened;
     return 0;
 }
 
 static size_t width(struct source *source, uint64_t handle)
 {
-    (void)handle;
     return self_of(source)->cpus;
 }
 
 static int begin(struct source *source, const struct tick *tick)
 {
-    (void)tick;
     self_of(source)->ticks++;
     return 0;
 }
@@ -88,8 +81,6 @@ static int read_group(struct source *source, uint64_t handle, struct reading *ou
 
 static void close_group(struct source *source, uint64_t handle)
 {
-    (void)source;
-    (void)handle;
 }
 
 static void free_source(struct source *source)

@@ -24,7 +24,6 @@ static void write_line(void *context, const struct recording_line *line)
 
 static bool flush(void *context)
 {
-    (void)context;
     return true;
 }
 

@@ -29,7 +29,6 @@ static int write_at(void *context, int directory, const char *name, const char *
     struct stat st;
     struct quota quota;
     char line[64] = "";
-    (void)context;
     check(fstat(directory, &st) == 0 && st.st_ino == worker.st_ino);
     if (strcmp(name, "cpu.max.burst") == 0) {
         check(strcmp(text, "0\n") == 0);
@@ -46,8 +45,6 @@ static int write_at(void *context, int directory, const char *name, const char *
 
 static int open_at(void *context, int directory, const char *name, int empty)
 {
-    (void)context;
-    (void)directory;
     check(empty && strcmp(name, "journal.new") == 0);
     journal_len = 0;
     return open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -55,8 +52,6 @@ static int open_at(void *context, int directory, const char *name, int empty)
 
 static int append(void *context, int fd, const char *bytes, size_t len)
 {
-    (void)context;
-    (void)fd;
     if (journal_len + len > sizeof journal)
         return -ENOSPC;
     memcpy(journal + journal_len, bytes, len);
@@ -66,33 +61,23 @@ static int append(void *context, int fd, const char *bytes, size_t len)
 
 static int never(void *context, int directory, const char *name)
 {
-    (void)context;
-    (void)directory;
-    (void)name;
     abort();
 }
 
 static int rename_at(void *context, int directory, const char *from, const char *to)
 {
-    (void)context;
-    (void)directory;
     check(strcmp(from, "journal.new") == 0 && strcmp(to, "journal") == 0);
     return 0;
 }
 
 static int get_affinity(void *context, int tid, cpu_set_t *out)
 {
-    (void)context;
-    (void)tid;
     CPU_ZERO(out);
     return 0;
 }
 
 static int set_affinity(void *context, int tid, const cpu_set_t *cpus)
 {
-    (void)context;
-    (void)tid;
-    (void)cpus;
     abort();
 }
 

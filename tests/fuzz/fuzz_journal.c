@@ -34,26 +34,17 @@ static void check_claims(const struct journal_claims *claims)
 
 static int open_at(void *context, int directory, const char *name, int empty)
 {
-    (void)context;
-    (void)directory;
-    (void)name;
-    (void)empty;
     return open("/dev/null", O_WRONLY | O_CLOEXEC);
 }
 
 static int append(void *context, int fd, const char *bytes, size_t len)
 {
-    (void)fd;
     textbuf_add(context, bytes, len);
     return 0;
 }
 
 static int rename_at(void *context, int directory, const char *from, const char *to)
 {
-    (void)context;
-    (void)directory;
-    (void)from;
-    (void)to;
     return 0;
 }
 

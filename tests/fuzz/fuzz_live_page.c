@@ -41,7 +41,6 @@ static void take(const uint8_t *data, size_t size)
 static size_t query(const struct http_request *request, const char *name, const char **values,
                     size_t cap)
 {
-    (void)request;
     for (size_t i = 0; i < ARGUMENTS; i++)
         if (cap > 0 && input.arguments[i] && strcmp(name, argument_names[i]) == 0) {
             values[0] = input.arguments[i];
@@ -52,7 +51,6 @@ static size_t query(const struct http_request *request, const char *name, const 
 
 static const struct container *next(void *context)
 {
-    (void)context;
     shown = !shown;
     return shown ? &container : NULL;
 }

@@ -198,21 +198,16 @@ int slow_set_make(const struct reproduction *reproduction, struct slow_variant v
 
 bool slow_everyone(const struct slow_instance *instance, double a, double b)
 {
-    (void)instance;
-    (void)a;
-    (void)b;
     return true;
 }
 
 bool slow_of_intensity(const struct slow_instance *instance, double a, double b)
 {
-    (void)b;
     return slow_apps[instance->app].intensity == (enum intensity)a;
 }
 
 bool slow_of_sensitivity(const struct slow_instance *instance, double a, double b)
 {
-    (void)b;
     return slow_apps[instance->app].sensitivity == (enum sensitivity)a;
 }
 
@@ -223,14 +218,11 @@ bool slow_slowed_between(const struct slow_instance *instance, double a, double 
 
 bool slow_one_stream(const struct slow_instance *instance, double a, double b)
 {
-    (void)a;
-    (void)b;
     return strstr(slow_apps[instance->app].workload, "\"streams\":1,") != NULL;
 }
 
 bool slow_of_app(const struct slow_instance *instance, double a, double b)
 {
-    (void)b;
     return instance->app == (size_t)a;
 }
 

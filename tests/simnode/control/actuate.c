@@ -126,15 +126,12 @@ static int find(const struct node_knob *knob, const struct claim *claim, size_t 
 
 int node_knob_open(const struct actuator_env *env, void **self, struct verdict *why)
 {
-    (void)env;
-    (void)self;
     verdict_set(why, REASON_NO_DEVICE, "a simulated node's knobs are opened with the node");
     return -ENODEV;
 }
 
 void node_knob_close(void *self)
 {
-    (void)self;
 }
 
 static int knob_limit(void *self, double floor, struct claim *claim)

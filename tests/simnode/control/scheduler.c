@@ -135,7 +135,6 @@ static int knob_limit(void *self, double floor, struct claim *claim)
     const struct scheduler_knobs *knobs = self;
     cpu_set_t all, whole;
 
-    (void)floor;
     everything(knobs, &all);
     if (!cpus_resolve(claim->original, &all, &whole))
         return -EINVAL;

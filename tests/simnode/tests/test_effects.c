@@ -178,7 +178,6 @@ static void see_prefetch(void *context, const struct request *request, uint64_t 
 {
     struct seen *seen = context;
 
-    (void)done_fs;
     if (request->kind == REQUEST_PREFETCH && seen->n < 16)
         seen->lines[seen->n++] = request->line - seen->base;
 }

@@ -312,7 +312,6 @@ static bool runs_here(enum run run)
         return __builtin_cpu_supports("avx512f") != 0;
     }
 #endif
-    (void)run;
     return false;
 }
 

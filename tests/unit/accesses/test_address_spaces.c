@@ -96,7 +96,6 @@ static enum medium rig_mapping(struct medium_rule *rule, pid_t pid, const struct
                                enum access access)
 {
     struct rig *rig = (struct rig *)rule;
-    (void)access;
     rig->asked_pid = pid;
     rig->asked++;
     return line->path_len > 6 && memcmp(line->path, "/nvmm/", 6) == 0 ? MEDIUM_NVMM : MEDIUM_OTHER;
@@ -580,7 +579,6 @@ TEST(many_come_and_go)
 
 static uint64_t monotonic(void *context)
 {
-    (void)context;
     return clock_mono_ns();
 }
 

@@ -48,9 +48,6 @@ struct rig {
 static enum medium rig_mapping(struct medium_rule *rule, pid_t pid, const struct maps_line *line,
                                enum access access)
 {
-    (void)rule;
-    (void)pid;
-    (void)access;
     return line->path_len > 6 && memcmp(line->path, "/nvmm/", 6) == 0 ? MEDIUM_NVMM : MEDIUM_OTHER;
 }
 
@@ -68,16 +65,13 @@ static uint64_t rig_now(void *context)
 
 static uint64_t rig_owner(void *context, uint64_t cgroup_id)
 {
-    (void)context;
     return cgroup_id == OURS || cgroup_id == ALSO_OURS ? TAG + cgroup_id - OURS : 0;
 }
 
 static int rig_cgroup(void *context, uint32_t pid, uint32_t tid, uint64_t time_ns,
                       uint64_t *cgroup_id)
 {
-    (void)tid;
     struct rig *rig = context;
-    (void)time_ns;
     rig->cgroup_looks++;
     if (pid >= 100 || rig->cgroup_of[pid] == 0)
         return -ESRCH;
@@ -124,7 +118,6 @@ static int rig_read(struct process_reader *reader, uint32_t pid, uint64_t addres
                     uint8_t out[ACCESS_CODE_BYTES])
 {
     struct rig *rig = rig_of(reader);
-    (void)address;
     if (rig->headless != 0 && pid == rig->headless)
         return -ESRCH;
     rig->reads++;

@@ -41,15 +41,12 @@ static enum medium rig_mapping(struct medium_rule *rule, pid_t pid, const struct
 {
     const struct rig *rig = (const struct rig *)rule;
     size_t len = strlen(rig->directory);
-    (void)pid;
-    (void)access;
     return line->path_len > len && memcmp(line->path, rig->directory, len) == 0 ? MEDIUM_NVMM
                                                                                 : MEDIUM_OTHER;
 }
 
 static uint64_t rig_owner(void *context, uint64_t cgroup_id)
 {
-    (void)context;
     return cgroup_id == CGROUP ? TAG : 0;
 }
 
@@ -60,8 +57,6 @@ static int rig_cgroup(void *context, uint32_t pid, uint32_t tid, uint64_t time_n
     const struct rig *rig = context;
     char relative[32], text[1024];
     int parent = 0;
-    (void)tid;
-    (void)time_ns;
     snprintf(relative, sizeof relative, "%" PRIu32 "/stat", pid);
     int err = fsroot_read(&rig->fs, FSROOT_PROC, relative, text, sizeof text, NULL);
     if (err)
@@ -76,7 +71,6 @@ static int rig_cgroup(void *context, uint32_t pid, uint32_t tid, uint64_t time_n
 /* A sanitizer makes reading code slow; what it may take is another test's matter. */
 static uint64_t no_time(void *context)
 {
-    (void)context;
     return 0;
 }
 

@@ -15,7 +15,6 @@ struct note {
 static void *make(void *collector, const struct container *container)
 {
     struct keeper *keeper = collector;
-    (void)container;
     if (keeper->no_memory)
         return NULL;
     keeper->made++;
@@ -37,13 +36,11 @@ static bool is_open(const void *lane)
 
 static void name(void *collector, void *lane)
 {
-    (void)collector;
     ((struct note *)lane)->named++;
 }
 
 static void rename_it(void *collector, void *lane)
 {
-    (void)collector;
     ((struct note *)lane)->renamed++;
 }
 

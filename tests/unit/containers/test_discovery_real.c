@@ -30,8 +30,6 @@ struct real {
 
 static int remove_directory(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
-    (void)st;
-    (void)ftw;
     if (type == FTW_DP)
         rmdir(path);
     return 0;
@@ -146,7 +144,6 @@ static void wait_for_event(struct world *w)
 
 static void found_by_its_event(struct real *real, struct world *w)
 {
-    (void)real;
     world_start(w);
     world_mkdir(w, "/docker/" ID_A "/payload");
     /* The event is there when mkdir returns: nothing is left to waiting. */
@@ -256,7 +253,6 @@ static void below_a_container_at_any_depth(struct real *real, struct world *w)
 {
     int before[DEEP + 1], later[DEEP + 1];
     char self[512];
-    (void)real;
     fixture_mkdir(&w->fixture, "proc");
     snprintf(self, sizeof self, "%s/proc/self", w->fixture.root);
     assert_int_equal(symlink("/proc/self", self), 0);
@@ -424,7 +420,6 @@ static void churn(struct world *w, unsigned from, unsigned to)
 
 static void nothing_leaks(struct real *real, struct world *w)
 {
-    (void)real;
     w->limits.linger_ns = 5 * WORLD_S;
     world_start(w);
     churn(w, 0, 300);

@@ -193,7 +193,6 @@ static int without_cgroups(void)
 
 static int none_mounted(const char *folder)
 {
-    (void)folder;
     struct cgroup_hierarchy found = {.version = 7};
     char error[512] = "";
     CHECK(find_here(&found, error, sizeof error) == -ENOENT);

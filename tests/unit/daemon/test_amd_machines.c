@@ -16,7 +16,6 @@ static void nothing_from_the_l3(struct perf_fixture *fixture)
 /* Cycles and instructions only. */
 static int basic_events(const void *context, const struct perf_event_attr *attr)
 {
-    (void)context;
     bool basic = attr->config == 0x76 || attr->config == 0xc0;
     return attr->type == PERF_TYPE_RAW && !basic ? -ENOENT : 0;
 }

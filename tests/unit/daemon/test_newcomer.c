@@ -49,15 +49,12 @@ static void newcomer_sampling(const void *config, struct sampling_request *reque
 
 static bool newcomer_probe(const struct collector_env *env, struct verdict *why)
 {
-    (void)env;
-    (void)why;
     return true;
 }
 
 static int newcomer_start(const struct collector_env *env, struct collector_status *status,
                           void **out)
 {
-    (void)status;
     struct newcomer *self = calloc(1, sizeof *self);
     struct family *family;
     assert_non_null(self);
@@ -71,7 +68,6 @@ static int newcomer_start(const struct collector_env *env, struct collector_stat
 static int newcomer_collect(void *opaque, const struct tick *tick)
 {
     struct newcomer *self = opaque;
-    (void)tick;
     series_set_u64(self->series, self->config->answer);
     return 0;
 }
@@ -118,7 +114,6 @@ static const struct collector_ops newcomer_collector = {
 
 static void stores_sampling(const void *config, struct sampling_request *request)
 {
-    (void)config;
     request->period = 11;
     request->wanted[ACCESS_STORE] = true;
 }

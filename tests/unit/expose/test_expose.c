@@ -538,14 +538,11 @@ static json_t *only_value(json_t *values, const char *name)
 /* Backwards. */
 static size_t rank_second_first(void *context, const struct label *labels, size_t n)
 {
-    (void)labels;
-    (void)n;
     return 10 - (size_t)(*(int *)context)++;
 }
 
 static int describe_rank(void *context, size_t rank, json_t *object)
 {
-    (void)context;
     return json_object_set_new(object, "rank", json_integer((json_int_t)rank));
 }
 

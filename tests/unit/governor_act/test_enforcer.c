@@ -807,7 +807,6 @@ static uint64_t sum;
 
 static void hash_decision(void *context, const struct decision *decision)
 {
-    (void)context;
     sum = hash(sum, decision);
 }
 

@@ -159,13 +159,11 @@ static int keep_claim(void *context, const struct claim *claim)
 
 static int keep_intend(void *context, const struct intent *intent)
 {
-    (void)intent;
     return note(context, "i");
 }
 
 static int keep_release(void *context, uint64_t claim)
 {
-    (void)claim;
     return note(context, "r");
 }
 

@@ -23,8 +23,6 @@ static double sum(const double *cores, size_t from, size_t n)
 static double by_all(const struct hours_model *model, size_t victim, const double *cores,
                      double seconds)
 {
-    (void)victim;
-    (void)seconds;
     return NORMAL * (1 + 0.25 * sum(cores, 0, model->n_tenants) / model->a);
 }
 
@@ -101,8 +99,6 @@ TEST(who_takes_turns_is_known_again)
 
 static double five(const struct hours_model *model, double seconds)
 {
-    (void)model;
-    (void)seconds;
     return 5;
 }
 
@@ -125,8 +121,6 @@ TEST(who_has_no_limit_does_not_escape)
 static double own_pain(const struct hours_model *model, size_t victim, const double *cores,
                        double seconds)
 {
-    (void)cores;
-    (void)seconds;
     return victim == 0 ? model->a : NORMAL;
 }
 
@@ -135,7 +129,6 @@ static double own_pain(const struct hours_model *model, size_t victim, const dou
 static double half_of_each_minute(const struct hours_model *model, size_t victim,
                                   const double *cores, double seconds)
 {
-    (void)cores;
     return victim == 0 && fmod(seconds, 60) < 30 ? model->a : NORMAL;
 }
 
@@ -161,8 +154,6 @@ TEST(nobody_punishes_others_by_its_own_pain)
 static double by_the_first(const struct hours_model *model, size_t victim, const double *cores,
                            double seconds)
 {
-    (void)victim;
-    (void)seconds;
     return NORMAL * (1 + 0.25 * cores[0] / model->a);
 }
 

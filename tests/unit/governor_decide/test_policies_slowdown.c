@@ -49,8 +49,6 @@ static int knob_check(void *self, const struct claim *claim, enum claim_state *s
 static void knob_format(void *self, const struct claim *claim, double value,
                         char out[CLAIM_TEXT_MAX])
 {
-    (void)self;
-    (void)claim;
     snprintf(out, CLAIM_TEXT_MAX, "%g", value);
 }
 
@@ -80,7 +78,6 @@ struct scene {
 static void decided(void *context, const struct decision *decision)
 {
     ((struct scene *)context)->changes++;
-    (void)decision;
 }
 
 static void start(struct scene *scene, const char *policies)

@@ -137,7 +137,6 @@ static size_t query(const struct http_request *request, const char *name, const 
                     size_t cap)
 {
     size_t n = 0;
-    (void)request;
     for (size_t i = 0; i < 2; i++)
         if (current->arguments[i][0] && strcmp(current->arguments[i][0], name) == 0) {
             if (n < cap)

@@ -117,10 +117,6 @@ static const struct http_route *route(const struct fixture *f, const char *path)
 static size_t no_arguments(const struct http_request *request, const char *name,
                            const char **values, size_t cap)
 {
-    (void)request;
-    (void)name;
-    (void)values;
-    (void)cap;
     return 0;
 }
 

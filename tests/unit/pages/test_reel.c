@@ -37,9 +37,6 @@ static void document(void *context, const struct http_request *request,
 
 static void never(void *context, const struct http_request *request, struct http_response *response)
 {
-    (void)context;
-    (void)request;
-    (void)response;
     fail();
 }
 
@@ -51,8 +48,6 @@ static void whole_node(void *context, const struct http_request *request,
         "</head>" REEL_PLACE "<p id=\"verdict\" class=x>here</p>\n<form "
         "id=\"filter\">x</form><section id=\"raw\">y</section>"
         "<a href=\"/?x=1\" class=y>end</a></body></html>\n";
-    (void)context;
-    (void)request;
     *response = (struct http_response){.status = 200,
                                        .content_type = "text/html",
                                        .bytes = page,

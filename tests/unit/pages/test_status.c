@@ -70,10 +70,6 @@ static int teardown(void **state)
 static size_t no_arguments(const struct http_request *request, const char *name,
                            const char **values, size_t cap)
 {
-    (void)request;
-    (void)name;
-    (void)values;
-    (void)cap;
     return 0;
 }
 

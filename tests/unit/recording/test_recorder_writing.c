@@ -19,8 +19,6 @@ enum { TICKS = 40 };
 
 static void see_no_line(void *context, const struct recording_line *line)
 {
-    (void)context;
-    (void)line;
 }
 
 /* Who has no room for the fifth tick. */
@@ -348,8 +346,6 @@ TEST(test_write_error_stops_the_recording_only)
 /* A count that the format cannot say is absent, never wrong. */
 static int huge_read(struct source *source, uint64_t handle, struct reading *out)
 {
-    (void)source;
-    (void)handle;
     struct reading_row *row = reading_row(out, 0);
     out->n = 1;
     memset(row, 0, out->stride_bytes);

@@ -313,16 +313,12 @@ static void wait_in_sink(void *context, uint64_t time_ns)
 {
     const struct waiting_sink *sink = context;
     char c = 'x';
-    (void)time_ns;
     assert_int_equal(write(sink->started[1], &c, 1), 1);
     assert_int_equal(read(sink->go[0], &c, 1), 1);
 }
 
 static void no_record(void *context, size_t event, const struct kernel_record *record)
 {
-    (void)context;
-    (void)event;
-    (void)record;
 }
 
 TEST(a_thread_that_waits_is_left)

@@ -74,7 +74,6 @@ static void on_readable(void *context, uint64_t now_ns)
 {
     struct scene *scene = context;
     char byte;
-    (void)now_ns;
     assert_int_equal(read(scene->pipe[0], &byte, 1), 1);
     scene->reads++;
 }

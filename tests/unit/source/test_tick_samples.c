@@ -71,8 +71,6 @@ struct flood {
 
 static bool flood_samples(struct source *source, enum access access, struct verdict *why)
 {
-    (void)source;
-    (void)why;
     return access == ACCESS_LOAD;
 }
 
@@ -88,8 +86,6 @@ static size_t flood_drain(struct source *source, struct access_sample *out, size
 
 static void flood_sampling(struct source *source, enum access access, struct sampling *out)
 {
-    (void)source;
-    (void)access;
     *out = (struct sampling){.period = 3, .lost = 100, .settled_ns = 7};
 }
 

@@ -11,7 +11,6 @@ static char directory[64], path[80], beside[96];
 
 static int setup(void **unused)
 {
-    (void)unused;
     strcpy(directory, "/tmp/test_state_XXXXXX");
     assert_non_null(mkdtemp(directory));
     snprintf(path, sizeof path, "%s/state", directory);
@@ -21,7 +20,6 @@ static int setup(void **unused)
 
 static int teardown(void **unused)
 {
-    (void)unused;
     unlink(path);
     unlink(beside);
     rmdir(path);

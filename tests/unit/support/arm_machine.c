@@ -28,7 +28,6 @@ static uint64_t core_rate(const void *context, const struct perf_event_attr *att
         {PERF_TYPE_RAW, 0x42, !machine->basic ? 10 : 0},
         {PERF_TYPE_RAW, 0x39, !machine->basic ? 10 : 0},
     };
-    (void)cpu;
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
         if (events[i].type == attr->type && events[i].config == attr->config)
             return events[i].rate;
@@ -38,7 +37,6 @@ static uint64_t core_rate(const void *context, const struct perf_event_attr *att
 /* No counter has a constant frequency, and none reference cycles. */
 static int event_error(const void *context, const struct perf_event_attr *attr)
 {
-    (void)context;
     return attr->type == PERF_TYPE_HARDWARE && attr->config == PERF_COUNT_HW_REF_CPU_CYCLES ? -2
                                                                                             : 0;
 }

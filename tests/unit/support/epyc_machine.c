@@ -66,8 +66,6 @@ static uint64_t core_rate(const void *context, const struct perf_event_attr *att
         {EPYC_MSR_TYPE, 1, 2400},
         {EPYC_MSR_TYPE, 2, 2800},
     };
-    (void)context;
-    (void)cpu;
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
         if (events[i].type == attr->type && events[i].config == attr->config)
             return events[i].rate;

@@ -136,7 +136,6 @@ static int fake_limit(void *self, double floor, struct claim *claim)
 static void fake_format(void *self, const struct claim *claim, double value,
                         char out[CLAIM_TEXT_MAX])
 {
-    (void)self;
     if (value >= claim->most)
         memcpy(out, claim->original, CLAIM_TEXT_MAX);
     else

@@ -323,7 +323,6 @@ static int fake_remove_dir(void *context, int directory, const char *name)
     struct fake_resctrl *fake = context;
     size_t g = find_group(fake, name);
     char path[256];
-    (void)directory;
     if (fails(fake))
         return fake->fail_with;
     if (g == FAKE_GROUPS)

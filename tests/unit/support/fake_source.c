@@ -9,7 +9,6 @@ static struct fake_source *fake_of(struct source *source)
 static bool check(struct source *source, enum scope_kind kind, enum group group,
                   struct verdict *why)
 {
-    (void)kind;
     fake_of(source)->ledger.checks |= 1u << group;
     *why = fake_of(source)->check;
     if (fake_of(source)->lacks >> group & 1)
@@ -52,7 +51,6 @@ static size_t width(struct source *source, uint64_t handle)
 
 static int begin(struct source *source, const struct tick *tick)
 {
-    (void)tick;
     fake_of(source)->ledger.begins++;
     return fake_of(source)->begin_error;
 }

@@ -22,9 +22,6 @@ void fixture_init(struct fixture *fixture)
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
-    (void)st;
-    (void)type;
-    (void)ftw;
     return remove(path);
 }
 

@@ -8,8 +8,6 @@
 double hours_line(const struct hours_model *model, size_t victim, const double *cores,
                   double seconds)
 {
-    (void)victim;
-    (void)seconds;
     return NORMAL * (1 + 0.25 * cores[0] / model->a);
 }
 
@@ -17,15 +15,12 @@ double hours_line(const struct hours_model *model, size_t victim, const double *
 static double saturating(const struct hours_model *model, size_t victim, const double *cores,
                          double seconds)
 {
-    (void)victim;
-    (void)seconds;
     return NORMAL * (1 + model->a * (1 - exp(-cores[0] / 2)));
 }
 
 /* Somebody else, whom nobody may hold, is there for 10 of 30 minutes, and costs 12 ns. */
 static double visits(const struct hours_model *model, double seconds)
 {
-    (void)model;
     return fmod(seconds, 1800) < 600 ? 1 : 0;
 }
 
@@ -46,16 +41,12 @@ static double by_day(const struct hours_model *model, size_t victim, const doubl
 static double always(const struct hours_model *model, size_t victim, const double *cores,
                      double seconds)
 {
-    (void)victim;
-    (void)cores;
-    (void)seconds;
     return model->a;
 }
 
 double hours_moody(const struct hours_model *model, size_t victim, const double *cores,
                    double seconds)
 {
-    (void)cores;
     if (victim == 1)
         return NORMAL;
     uint64_t n = (uint64_t)seconds * UINT64_C(0x9e3779b97f4a7c15);
@@ -69,8 +60,6 @@ double hours_moody(const struct hours_model *model, size_t victim, const double 
 static double steep(const struct hours_model *model, size_t victim, const double *cores,
                     double seconds)
 {
-    (void)victim;
-    (void)seconds;
     return 120 + model->a * cores[0];
 }
 

@@ -225,9 +225,6 @@ void governor_rig_cgroup(struct governor_rig *rig, const char *path, const char 
 
 static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *where)
 {
-    (void)st;
-    (void)kind;
-    (void)where;
     return remove(path);
 }
 

@@ -38,7 +38,6 @@ static void serve_large(void *context, const struct http_request *request,
                         struct http_response *response)
 {
     struct http_rig *rig = context;
-    (void)request;
     atomic_fetch_add(&rig->handed_out, 1);
     *response = (struct http_response){.status = 200,
                                        .content_type = "text/plain",
@@ -65,7 +64,6 @@ static void serve_fresh(void *context, const struct http_request *request,
                         struct http_response *response)
 {
     struct http_rig *rig = context;
-    (void)request;
     struct body *body = malloc(sizeof *body);
     if (!body)
         return;
@@ -86,7 +84,6 @@ static void serve_nothing(void *context, const struct http_request *request,
                           struct http_response *response)
 {
     struct http_rig *rig = context;
-    (void)request;
     atomic_fetch_add(&rig->handed_out, 1);
     response->release = release_counted;
     response->release_context = rig;
@@ -99,7 +96,6 @@ static void serve_query(void *context, const struct http_request *request,
     static char text[512];
     const char *values[3] = {"-", "-", "-"};
     size_t n = request->query(request, "collect[]", values, 3);
-    (void)context;
     snprintf(text, sizeof text, "%zu %s %s %s\n", n, values[0], values[1], values[2]);
     *response = (struct http_response){
         .status = 200, .content_type = "text/plain", .bytes = text, .len = strlen(text)};

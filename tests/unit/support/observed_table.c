@@ -225,14 +225,12 @@ static int open_hook(void *arg, void *owner)
 
 static void held_hook(void *arg, void *owner, const struct container *c)
 {
-    (void)c;
     assert_ptr_equal(arg, owner);
     ((struct opener *)arg)->held++;
 }
 
 static void dropped_hook(void *arg, void *owner, const struct container *c)
 {
-    (void)c;
     assert_ptr_equal(arg, owner);
     ((struct opener *)arg)->dropped++;
 }

@@ -12,10 +12,6 @@ static uint64_t noise(uint64_t seed)
 static bool wanderer_check(struct source *source, enum scope_kind kind, enum group group,
                            struct verdict *why)
 {
-    (void)source;
-    (void)kind;
-    (void)group;
-    (void)why;
     return true;
 }
 
@@ -36,7 +32,6 @@ static int wanderer_open(struct source *source, const struct scope *scope, enum 
 
 static size_t wanderer_width(struct source *source, uint64_t handle)
 {
-    (void)handle;
     return ((struct wanderer *)source)->cpus;
 }
 
@@ -99,13 +94,10 @@ static int wanderer_probes(struct source *source, struct probe_reading *out, siz
 
 static void wanderer_close(struct source *source, uint64_t handle)
 {
-    (void)source;
-    (void)handle;
 }
 
 static size_t wanderer_counters(struct source *source)
 {
-    (void)source;
     return 42;
 }
 
