@@ -276,11 +276,12 @@ def sanitized():
 class Exporter:
     """A running exporter on a free loopback port. A context manager."""
 
-    def __init__(self, *flags, ready=True, command=(), env=None, port=None, ends_within=40.0):
+    def __init__(self, *flags, ready=True, command=(), env=None, port=None, ends_within=40.0,
+                 program=None):
         self.port = port or free_port()
         self.ends_within = ends_within
         self.log_file = tempfile.TemporaryFile("w+b")
-        argv = [*command, EXPORTER, f"--web.listen-address=127.0.0.1:{self.port}", *flags]
+        argv = [*command, program or EXPORTER, f"--web.listen-address=127.0.0.1:{self.port}", *flags]
         self.process = start(argv, stdin=subprocess.DEVNULL, stdout=self.log_file,
                              stderr=self.log_file, env={**os.environ, **(env or {})})
         if ready:

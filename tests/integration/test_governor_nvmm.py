@@ -11,12 +11,12 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import unittest
 
 import harness
+import storing
 from governing import GOVERNOR, GovernorPage
-from harness import Cgroups, Exporter, free_port, start, stop, wait_until
+from harness import Cgroups, free_port, start, stop, wait_until
 
 CPUS = harness.online_cpus()
 KEPT = str(CPUS[-1])
@@ -99,8 +99,7 @@ class Tenant:
 @unittest.skipIf(len(CPUS) < 2, "needs two CPUs")
 class Nvmm(GovernorPage, unittest.TestCase):
     def setUp(self):
-        self.top = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(
-            dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)))
+        self.top = pathlib.Path(self.enterContext(storing.memory_folder()))
         self.nvmm, self.state = self.top / "nvmm", self.top / "state"
         self.nvmm.mkdir()
         self.state.mkdir(mode=0o700)
@@ -112,18 +111,10 @@ class Nvmm(GovernorPage, unittest.TestCase):
         self.addCleanup(self.tenant.close)
 
     def sampling_exporter(self):
-        events = self.top / "events.json"
-        events.write_text(json.dumps({"roles": {"stores": "software:page-faults"}}))
-        harness.EXPORTER, program = harness.PROGRAMS / "exporter_pmem", harness.EXPORTER
-        try:
-            return Exporter("--source=perf", f"--events.file={events}",
-                            "--collector.disable-defaults", "--collector.pebs_nvmm",
-                            "--collector.pebs_nvmm.period=1", "--containers.names=none",
-                            self.cgroups.only(), "--sampling.interval=100ms",
-                            f"--web.listen-address=unix:{self.top}/exporter.sock",
-                            command=("nice", "-n", "-15"), env={"PMEM_DIRECTORY": str(self.nvmm)})
-        finally:
-            harness.EXPORTER = program
+        events = storing.write_events(self.top / "events.json")
+        return storing.sampling_exporter(self.nvmm, events, self.cgroups.only(),
+                                         "--sampling.interval=100ms",
+                                         f"--web.listen-address=unix:{self.top}/exporter.sock")
 
     def configure(self, expiry):
         everything = {"namespace": "*", "pod": "*", "container": "*"}

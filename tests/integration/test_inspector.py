@@ -3,16 +3,15 @@
 one of them dies, and when what they look at does not answer. Page faults stand for sampled stores,
 a directory for persistent memory, as in test_nvmm_live."""
 import contextlib
-import json
 import os
 import pathlib
 import signal
 import subprocess
-import tempfile
 import unittest
 
 import harness
-from harness import Cgroups, Exporter, children, is_gone, wait_until
+import storing
+from harness import Cgroups, children, is_gone, wait_until
 from harness import process_status as status
 
 SAMPLES = "interference_container_memory_samples_total"
@@ -20,27 +19,10 @@ SAMPLES = "interference_container_memory_samples_total"
 PTRACE, LOOKS = 1 << 19, 1 << 19 | 1 << 40 | 1 << 2
 
 
-class Storer:
-    """store_forms in a container: tells what it stored."""
-
-    def __init__(self, groups, cgroup):
-        self.process = groups.spawn(cgroup, [harness.PROGRAMS / "store_forms"],
-                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def tell(self, *words):
-        print(*words, file=self.process.stdin, flush=True)
-        return sum(s["count"] for s in json.loads(self.process.stdout.readline()))
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.stdout.close()
-
-
 class Case(unittest.TestCase):
     def setUp(self):
         harness.need_root()
-        place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        self.top = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(dir=place)))
+        self.top = pathlib.Path(self.enterContext(storing.memory_folder()))
         self.nvmm = self.top / "nvmm"
         self.nvmm.mkdir()
         self.groups = self.enterContext(Cgroups())
@@ -49,23 +31,14 @@ class Case(unittest.TestCase):
         self.stored = 0
 
     def start(self):
-        events = self.top / "events.json"
-        events.write_text(json.dumps({"roles": {"stores": "software:page-faults"}}))
-        harness.EXPORTER, program = harness.PROGRAMS / "exporter_pmem", harness.EXPORTER
-        try:
-            self.exporter = self.enterContext(Exporter(
-                "--source=perf", f"--events.file={events}", "--collector.disable-defaults",
-                "--collector.pebs_nvmm", "--collector.pebs_nvmm.period=1",
-                "--containers.names=none", self.groups.only(), "--sampling.interval=300ms",
-                # A busy machine has more page faults than are read in time from behind in a queue.
-                command=("nice", "-n", "-15"), env={"PMEM_DIRECTORY": str(self.nvmm)}))
-        finally:
-            harness.EXPORTER = program
+        events = storing.write_events(self.top / "events.json")
+        self.exporter = self.enterContext(storing.sampling_exporter(
+            self.nvmm, events, self.groups.only(), "--sampling.interval=300ms"))
         said = self.exporter.collector("pebs_nvmm")
         if not said["available"]:
             self.skipTest(said["words"])
-        self.storer = Storer(self.groups, self.neighbour)
-        self.addCleanup(self.storer.end)
+        self.storer = storing.Storer(self.groups, self.neighbour)
+        self.addCleanup(self.storer.close)
         wait_until(lambda: self.exporter.status()["containers"]["monitored"] == 2, 20,
                    "two containers are monitored")
         self.exporter.wait_tick()
@@ -82,7 +55,7 @@ class Case(unittest.TestCase):
     def neighbour_is_sampled(self):
         """All that it stores is known to be persistent memory."""
         before = self.samples(self.neighbour_id, "nvmm")
-        stored = self.storer.tell("forms", self.nvmm / "file", 10)
+        stored = sum(s["count"] for s in self.storer.tell("forms", self.nvmm / "file", 10))
         wait_until(lambda: self.samples(self.neighbour_id, "nvmm") == before + stored, 20,
                    f"{stored} more samples of the neighbour")
 

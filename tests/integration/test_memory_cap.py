@@ -2,15 +2,14 @@
 """The most that cgroups can make the exporter remember: as many directories as it looks at, with
 paths as long as their owners' shares allow, while it samples, which needs each of them. The tree is
 made of directories in memory, which is what discovery reads; no kernel has cgroups for it."""
-import json
 import os
 import pathlib
 import re
-import tempfile
 import unittest
 import uuid
 
 import harness
+import storing
 from harness import Exporter, wait_until
 
 CAP_BYTES = 128 << 20
@@ -23,13 +22,10 @@ LONG, INSIDE = 236, 190
 class Cap(unittest.TestCase):
     def setUp(self):
         harness.need_root()
-        place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        self.top = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory(dir=place)))
+        self.top = pathlib.Path(self.enterContext(storing.memory_folder()))
         self.tree = self.top / "cgroup"
         self.tree.mkdir()
         (self.tree / "cgroup.controllers").write_text("cpu\n")
-        self.events = self.top / "events.json"
-        self.events.write_text(json.dumps({"roles": {"stores": "software:page-faults"}}))
 
     def make(self):
         """Returns how many there are."""
@@ -58,16 +54,12 @@ class Cap(unittest.TestCase):
     def test_cap(self):
         n = self.make()
         self.assertGreater(n, NODES * 0.95)
-        harness.EXPORTER, program = harness.PROGRAMS / "exporter_pmem", harness.EXPORTER
-        try:
-            exporter = Exporter(
-                "--source=perf", f"--events.file={self.events}", "--collector.disable-defaults",
-                "--collector.pebs_nvmm", "--collector.pebs_nvmm.period=1000000",
-                "--containers.nested", f"--containers.max={CONTAINERS}",
-                f"--path.cgroupfs={self.tree}", env={"PMEM_DIRECTORY": str(self.top)}, ready=False)
-        finally:
-            harness.EXPORTER = program
-        with exporter:
+        events = storing.write_events(self.top / "events.json")
+        with Exporter("--source=perf", f"--events.file={events}", "--collector.disable-defaults",
+                      "--collector.pebs_nvmm", "--collector.pebs_nvmm.period=1000000",
+                      "--containers.nested", f"--containers.max={CONTAINERS}",
+                      f"--path.cgroupfs={self.tree}", env={"PMEM_DIRECTORY": str(self.top)},
+                      ready=False, program=harness.PROGRAMS / "exporter_pmem") as exporter:
             wait_until(exporter.is_ready, 200, "the exporter has seen all of them", 0.5)
             exporter.wait_tick()
             exporter.wait_tick()

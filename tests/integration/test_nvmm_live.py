@@ -2,16 +2,13 @@
 """The whole exporter on the real kernel, where a directory stands for persistent memory: page faults
 at period 1 are both what is counted and what is sampled, so that the estimates are exact. What was
 recorded meanwhile replays to the same page."""
-import json
-import os
 import pathlib
-import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 import harness
+import storing
 from harness import Cgroups, Exporter, run_exporter, wait_until
 
 PROGRAM = harness.PROGRAMS / "store_forms"
@@ -25,56 +22,22 @@ class SamplesLost(Exception):
     """Page faults of the whole machine are sampled: with too many, estimates are no longer exact."""
 
 
-class Storer:
-    """store_forms in a cgroup."""
-
-    def __init__(self, cgroups, cgroup):
-        self.process = cgroups.spawn(cgroup, [PROGRAM], stdin=subprocess.PIPE,
-                                     stdout=subprocess.PIPE, text=True)
-
-    def tell(self, *words):
-        """What it says that it stored."""
-        print(*words, file=self.process.stdin, flush=True)
-        line = self.process.stdout.readline()
-        assert line, f"store_forms ended with {self.process.wait()} at {words}"
-        return json.loads(line)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        self.process.stdout.close()
-        assert self.process.wait(20) == 0
-
-
 class Live(unittest.TestCase):
     maxDiff = None
 
     def setUp(self):
-        place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        self.top = tempfile.TemporaryDirectory(dir=place)
-        self.addCleanup(self.top.cleanup)
-        self.nvmm = pathlib.Path(self.top.name, "nvmm")
+        self.top = pathlib.Path(self.enterContext(storing.memory_folder()))
+        self.nvmm = self.top / "nvmm"
         self.nvmm.mkdir()
-        self.events = pathlib.Path(self.top.name, "events.json")
-        self.recording = pathlib.Path(self.top.name, "recording.jsonl")
-        self.groups = Cgroups().__enter__()
-        self.addCleanup(self.groups.__exit__, None, None, None)
+        self.events = self.top / "events.json"
+        self.recording = self.top / "recording.jsonl"
+        self.groups = self.enterContext(Cgroups())
 
     def exporter(self, *flags, **roles):
-        self.events.write_text(json.dumps({"roles": {"stores": "software:page-faults", **roles}}))
-        harness.EXPORTER, program = harness.PROGRAMS / "exporter_pmem", harness.EXPORTER
-        try:
-            return Exporter("--source=perf", f"--events.file={self.events}",
-                            "--collector.disable-defaults", "--collector.pebs_nvmm",
-                            "--collector.pebs_nvmm.period=1", "--containers.names=none",
-                            self.groups.only(), "--sampling.interval=1s",
-                            f"--source.record.file={self.recording}", *flags,
-                            command=("nice", "-n", "-15"),
-                            env={"PMEM_DIRECTORY": str(self.nvmm)})
-        finally:
-            harness.EXPORTER = program
+        storing.write_events(self.events, **roles)
+        return storing.sampling_exporter(self.nvmm, self.events, self.groups.only(),
+                                         "--sampling.interval=1s",
+                                         f"--source.record.file={self.recording}", *flags)
 
 
     def wait_monitored(self, exporter, n):
@@ -164,7 +127,7 @@ class Live(unittest.TestCase):
             a, a_id = self.groups.docker()
             b, b_id = self.groups.docker()
             self.wait_monitored(exporter, 2)
-            with Storer(self.groups, a) as first, Storer(self.groups, b) as second:
+            with storing.Storer(self.groups, a) as first, storing.Storer(self.groups, b) as second:
                 stored_b = self.store(exporter, first, a_id, second, b_id)
             self.groups.remove(b)
             self.wait_monitored(exporter, 1)

@@ -7,11 +7,11 @@ import os
 import pathlib
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 import harness
+import storing
 from harness import Cgroups
 
 PROGRAM = harness.PROGRAMS / "store_forms"
@@ -36,32 +36,11 @@ def paranoid():
     return int(pathlib.Path("/proc/sys/kernel/perf_event_paranoid").read_text())
 
 
-class Storer:
-    """store_forms in a cgroup."""
-
-    def __init__(self, cgroups, cgroup, before=(), arguments=()):
-        self.process = cgroups.spawn(cgroup, [*before, PROGRAM, *arguments], stdin=subprocess.PIPE,
-                                     stdout=subprocess.PIPE, text=True)
-
-    def tell(self, *words):
-        """What it says that it stored."""
-        print(*words, file=self.process.stdin, flush=True)
-        line = self.process.stdout.readline()
-        assert line, f"store_forms ended with {self.process.wait()} at {words}"
-        return json.loads(line)
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.stdout.close()
-        assert self.process.wait(20) == 0
-
-
 class Sampling:
     """samples; owners is a list of (name, cgroup)."""
 
     def __init__(self, directory, field, owners, capabilities=None, before=(), **roles):
-        events = pathlib.Path(directory, "..", "events.json").resolve()
-        events.write_text(json.dumps({"roles": {"stores": "software:page-faults", **roles}}))
+        events = storing.write_events(pathlib.Path(directory, "..", "events.json").resolve(), **roles)
         only = list(before)
         if capabilities is not None:
             only += ["setpriv", "--no-new-privs",
@@ -105,9 +84,7 @@ ALL = ("pid", "ip", "size", "bytes")
 class Pagefaults(unittest.TestCase):
     def setUp(self):
         harness.need_root()
-        # tmpfs: no file system's own work between a store and its page.
-        place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        self.top = self.enterContext(tempfile.TemporaryDirectory(dir=place))
+        self.top = self.enterContext(storing.memory_folder())
         self.nvmm = pathlib.Path(self.top, "nvmm")
         self.nvmm.mkdir()
         self.file, self.other = self.nvmm / "file", pathlib.Path(self.top, "other")
@@ -115,11 +92,6 @@ class Pagefaults(unittest.TestCase):
         self.a, self.b = self.cgroups.make("a"), self.cgroups.make("b")
         self.payload = self.cgroups.make("a/payload")
         self.outside = self.cgroups.make("outside")
-
-    def enterContext(self, manager):  # noqa: N802 (unittest has it since 3.11)
-        value = manager.__enter__()
-        self.addCleanup(manager.__exit__, None, None, None)
-        return value
 
     def sampling(self, field, **roles):
         """Where nothing is taken away, only the machine itself may be in the way."""
@@ -135,9 +107,7 @@ class Pagefaults(unittest.TestCase):
         return sampling
 
     def storer(self, cgroup, before=(), arguments=()):
-        storer = Storer(self.cgroups, cgroup, before, arguments)
-        self.addCleanup(storer.end)
-        return storer
+        return self.enterContext(storing.Storer(self.cgroups, cgroup, before, arguments))
 
     def both(self, test):
         for field in ("cgroup", "pid"):
