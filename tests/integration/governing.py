@@ -7,7 +7,7 @@ import struct
 import subprocess
 import urllib.request
 
-from harness import BUILD, OPENMETRICS, parse_openmetrics, start
+from harness import BUILD, OPENMETRICS, parse_openmetrics, start, stop
 
 GOVERNOR = BUILD / "interference_governor"
 FAULTS = BUILD / "programs/libgovernor_faults.so"
@@ -45,6 +45,24 @@ class GovernorPage:
         return parse_openmetrics(self.ask("/metrics")).get("interference_governor_" + name, **labels)
 
 
+class Governed:
+    """Of a TestCase: governors that end with the test, of what has GovernorRuns."""
+
+    def governed(self, scene, *flags, **environment):
+        process = scene.run(*flags, **environment)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(stop, process, signal.SIGKILL)
+        return process
+
+    @staticmethod
+    def ended(process, status=0):
+        """It is told to; its log."""
+        process.send_signal(signal.SIGTERM)
+        log = process.communicate(timeout=120)[1].decode()
+        assert process.returncode == status, f"status {process.returncode}: {log}"
+        return log
+
+
 class GovernorRuns:
     """For what has the argv(*flags) of a governor, and a file 'count' for its steps that write. With
     'at' it is killed at that step, with 'error', too, the step fails; 0: they are only counted. Each
@@ -70,6 +88,11 @@ class GovernorRuns:
         return subprocess.run([str(a) for a in self.argv("--restore")], capture_output=True,
                               timeout=120, check=False,
                               env=self.environment(**environment) if environment else None)
+
+    def said(self, *more):
+        """A run that ends."""
+        return subprocess.run([str(a) for a in self.argv(*more)], capture_output=True, timeout=20,
+                              check=False)
 
     @staticmethod
     def failing(call, *errors):

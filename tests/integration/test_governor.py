@@ -21,7 +21,7 @@ import tempfile
 import time
 import unittest
 
-from governing import GOVERNOR, GovernorRuns, POD_UID, cgroup_of, told_of
+from governing import GOVERNOR, Governed, GovernorRuns, POD_UID, cgroup_of, told_of
 from harness import EXPORTER, REPLAYS, SOURCE, children, free_port, main, parse_openmetrics, sanitized, start, stop, wait_until
 from json_server import JsonServer
 
@@ -168,17 +168,19 @@ class Scene(GovernorRuns):
         return self.end(process, expected)
 
 
-class Governor(unittest.TestCase):
+class Governor(Governed, unittest.TestCase):
     def scene(self, *arguments, **named):
         scene = Scene(*arguments, **named)
         self.addCleanup(scene.close)
         return scene
 
-    def governed(self, scene, *flags, **environment):
-        process = scene.run(*flags, **environment)
-        self.addCleanup(process.stderr.close)
-        self.addCleanup(stop, process, signal.SIGKILL)
+    def holding(self, scene):
+        process = self.governed(scene, "--enforce")
+        wait_until(lambda: scene.quota("batch-1") == "100000 100000", 30, "held")
         return process
+
+    def holding_and_killed(self, scene):
+        stop(self.holding(scene), signal.SIGKILL)
 
     def expect_restored(self, scene):
         for _ in range(2):
@@ -209,9 +211,7 @@ class Governor(unittest.TestCase):
         self.assertEqual({(c["policy"], c["held"], c["set"]) for c in claims},
                          {("threshold", True, "100000 100000")})
         self.assertEqual(scene.get("/-/ready")[0], 200)
-        process.send_signal(signal.SIGTERM)
-        log = process.communicate(timeout=90)[1].decode()
-        self.assertEqual(process.returncode, 0, log)
+        log = self.ended(process)
         self.assertEqual(scene.snapshot(), scene.before)
         self.assertIn("action=cut container=jobs/batch-0-x/batch-0 knob=cpu", log)
 
@@ -241,8 +241,7 @@ class Governor(unittest.TestCase):
                 scene.configure(mode, experiment=key)
                 process = self.governed(scene, *flags)
                 wait_until(lambda: scene.exporter.tick > 2, what="ticks")
-                process.send_signal(signal.SIGTERM)
-                log = process.communicate(timeout=90)[1].decode()
+                log = self.ended(process)
                 self.assertEqual("module=experiment" in log, said is not None, log)
                 self.assertIn(said or "", log.replace('\\"', '"'))
 
@@ -282,9 +281,7 @@ class Governor(unittest.TestCase):
     def test_restore_is_killed_at_every_step(self):
         def case(at):
             with contextlib.closing(Scene([100] * 6 + [131], port=0, burst=BURST)) as scene:
-                process = self.governed(scene, "--enforce")
-                wait_until(lambda: scene.quota("batch-1") == "100000 100000", 30, "held")
-                stop(process, signal.SIGKILL)
+                self.holding_and_killed(scene)
                 code = scene.restore(at=at).returncode
                 self.assertIn(code, (0, -signal.SIGKILL))
                 self.expect_restored(scene)
@@ -293,9 +290,7 @@ class Governor(unittest.TestCase):
 
     def test_somebody_else_s_value_stays(self):
         scene = self.scene([100] * 6 + [131])
-        process = self.governed(scene, "--enforce")
-        wait_until(lambda: scene.quota("batch-1") == "100000 100000", what="held")
-        stop(process, signal.SIGKILL)
+        self.holding_and_killed(scene)
         (scene.cgroup("batch-0") / "cpu.max").write_text("123000 100000\n")
         result = scene.restore()
         self.assertEqual(result.returncode, 0)
@@ -306,16 +301,13 @@ class Governor(unittest.TestCase):
     def test_a_start_that_cannot_restore(self):
         """As --restore: status 3, and nothing is done before all is back."""
         scene = self.scene([131])
-        process = self.governed(scene, "--enforce")
-        wait_until(lambda: scene.quota("batch-1") == "100000 100000", what="held")
-        stop(process, signal.SIGKILL)
+        self.holding_and_killed(scene)
         file = scene.cgroup("batch-1") / "cpu.max"
         text = file.read_text()
         file.unlink()
         file.mkdir()
         for flag in ("--enforce", "--restore"):
-            result = subprocess.run([str(a) for a in scene.argv(flag)], capture_output=True,
-                                    timeout=20, check=False)
+            result = scene.said(flag)
             self.assertEqual(result.returncode, 3, result.stderr)
         file.rmdir()
         file.write_text(text)
@@ -332,13 +324,11 @@ class Governor(unittest.TestCase):
                      wrong(mode="observe", state_directory="/run/interference_governor")):
             for command, status in (("--restore", 0), ("--enforce", 2)):
                 scene = self.scene([100] * 6 + [131])
-                process = self.governed(scene, "--enforce")
-                wait_until(lambda: scene.quota("batch-1") == "100000 100000", what="held")
+                process = self.holding(scene)
                 scene.config.write_text(text(scene))
                 stop(process, signal.SIGKILL)
                 self.assertNotEqual(scene.snapshot(), scene.before)
-                result = subprocess.run([str(a) for a in scene.argv(command)],
-                                        capture_output=True, timeout=20, check=False)
+                result = scene.said(command)
                 log = result.stderr.decode()
                 self.assertEqual(result.returncode, status, log)
                 self.assertEqual(scene.snapshot(), scene.before, log)
@@ -360,8 +350,7 @@ class Governor(unittest.TestCase):
     def test_another_state_directory_in_the_file_of_a_running_one(self):
         """Nothing changes, and that is told."""
         scene = self.scene([131])
-        self.governed(scene, "--enforce")
-        wait_until(lambda: scene.quota("batch-1") == "100000 100000", what="held")
+        self.holding(scene)
         scene.config.write_text(json.dumps({**json.loads(scene.config.read_text()),
                                             "state_directory": f"{scene.folder}/other"}))
         wait_until(lambda: "config_last_reload_successful 0" in scene.get("/metrics")[1],
@@ -377,9 +366,7 @@ class Governor(unittest.TestCase):
         for lose, word in ((pathlib.Path.unlink, None), (lambda j: j.write_text(""), b"journal is empty"),
                            (cut, b"its last line is cut")):
             scene = self.scene([131])
-            process = self.governed(scene, "--enforce")
-            wait_until(lambda: scene.quota("batch-1") == "100000 100000", what="held")
-            stop(process, signal.SIGKILL)
+            self.holding_and_killed(scene)
             lose(scene.state / "journal")
             result = scene.restore()
             self.assertEqual(result.returncode, 0, result.stderr)
@@ -392,18 +379,12 @@ class Governor(unittest.TestCase):
             self.assertRegex(log, "2 containers have exactly their class's base as their quota, and no "
                                   "journal says that it was set here: jobs/batch-0-x/batch-0 jobs/batch-1")
 
-    @staticmethod
-    def ended(process):
-        process.send_signal(signal.SIGTERM)
-        return process.communicate(timeout=90)[1].decode()
-
     def test_a_pipe_is_no_journal(self):
         """Whoever opens one waits for its writer."""
         scene = self.scene([131])
         os.mkfifo(scene.state / "journal")
         for flag in ("--restore", "--enforce"):
-            result = subprocess.run([str(a) for a in scene.argv(flag)], capture_output=True, timeout=20,
-                                    check=False)
+            result = scene.said(flag)
             self.assertEqual(result.returncode, 1)
             self.assertIn(b"journal: it is no file", result.stderr)
 
@@ -420,8 +401,7 @@ class Governor(unittest.TestCase):
         self.assertIn("user 65534 serves it, who is neither 0 nor exporter.uid", log)
         self.assertEqual((scene.snapshot(), scene.exporter.tick), (scene.before, 0))
         scene.configure("enforce", exporter={"url": "http://127.0.0.1:1"})
-        result = subprocess.run([str(a) for a in scene.argv("--enforce")], capture_output=True,
-                                timeout=20, check=False)
+        result = scene.said("--enforce")
         self.assertEqual(result.returncode, 2)
         self.assertIn(b"exporter.url: over TCP nobody can tell who answers", result.stderr)
 
@@ -446,16 +426,14 @@ class Governor(unittest.TestCase):
         scene = self.scene([131])
         (scene.state / "journal").write_text("00000000 {}\n00000000 {}\n")
         for flags in (["--enforce"], ["--restore"], []):
-            result = subprocess.run([str(a) for a in scene.argv(*flags)], capture_output=True,
-                                    timeout=20, check=False)
+            result = scene.said(*flags)
             self.assertEqual(result.returncode, 1)
             self.assertIn(b"journal: line 1: its checksum is wrong; nothing was changed", result.stderr)
         self.assertEqual(scene.snapshot(), scene.before)
 
     def test_there_is_one_governor(self):
         scene = self.scene([131])
-        process = self.governed(scene, "--enforce")
-        wait_until(lambda: scene.quota("batch-1") == "100000 100000", what="held")
+        process = self.holding(scene)
         result = scene.restore()
         self.assertEqual(result.returncode, 1)
         self.assertIn(b"another governor is running", result.stderr)
@@ -465,8 +443,7 @@ class Governor(unittest.TestCase):
 
     def test_a_silent_exporter_lets_everything_go(self):
         scene = self.scene([131])
-        self.governed(scene, "--enforce")
-        wait_until(lambda: scene.quota("batch-1") == "100000 100000", what="held")
+        self.holding(scene)
         scene.exporter.silent = True
         wait_until(lambda: scene.snapshot() == scene.before, what="let go")
         wait_until(lambda: scene.get("/-/ready")[0] == 503, what="not ready")
@@ -493,8 +470,7 @@ class Governor(unittest.TestCase):
 
     def test_a_huge_answer_is_none(self):
         scene = self.scene([131])
-        process = self.governed(scene, "--enforce")
-        wait_until(lambda: scene.quota("batch-1") == "100000 100000", what="held")
+        process = self.holding(scene)
         scene.exporter.huge = True
         ticks = scene.exporter.tick
         wait_until(lambda: scene.snapshot() == scene.before, 20, "let go")
@@ -509,8 +485,7 @@ class Governor(unittest.TestCase):
     def test_a_clock_set_back_changes_nothing(self):
         """Only how long ago a tick was counts, and by a clock that nobody sets."""
         scene = self.scene([131])
-        self.governed(scene, "--enforce")
-        wait_until(lambda: scene.quota("batch-1") == "100000 100000", what="held")
+        self.holding(scene)
         done = lambda: (scene.metrics().get("interference_governor_ticks_total"),
                         sum(scene.metrics().select("interference_governor_dead_man_total").values()))
         ticks, dead = done()
@@ -545,9 +520,7 @@ class Governor(unittest.TestCase):
             return False
 
         wait_until(denied, 20, "refused writes")
-        process.send_signal(signal.SIGTERM)
-        log = process.communicate(timeout=90)[1].decode()
-        self.assertEqual(process.returncode, 0, log)
+        log = self.ended(process)
         self.assertRegex(log, 'outcome=failed why=(\\\\")?Permission denied')
         self.assertEqual(scene.snapshot(), scene.before)
 
@@ -610,8 +583,7 @@ class Governor(unittest.TestCase):
 
     def test_counts_by_bpf_are_acted_on(self):
         scene = self.scene([131], source="bpf")
-        process = self.governed(scene, "--enforce")
-        wait_until(lambda: scene.quota("batch-1") == "100000 100000", what="held")
+        process = self.holding(scene)
         stop(process)
         self.assertEqual(scene.snapshot(), scene.before)
 
@@ -711,8 +683,7 @@ class Governor(unittest.TestCase):
                 (["--frobnicate"], 2, b"unknown flag"),
                 (["--restore", "--check"], 2, b"contradicts"),
                 (["--path.cgroupfs=/nonexistent"], 1, b"/nonexistent")):
-            result = subprocess.run([str(a) for a in scene.argv(*flags)], capture_output=True,
-                                    timeout=20, check=False)
+            result = scene.said(*flags)
             self.assertEqual(result.returncode, status, result.stderr.decode())
             self.assertIn(words, result.stderr)
         result = subprocess.run([GOVERNOR], capture_output=True, timeout=20, check=False)

@@ -18,7 +18,7 @@ import tempfile
 import time
 import unittest
 
-from governing import GOVERNOR, GovernorRuns, cgroup_of, told_of
+from governing import GOVERNOR, Governed, GovernorRuns, cgroup_of, told_of
 from harness import children, main, start, stop, wait_until
 from json_server import JsonServer
 
@@ -129,7 +129,7 @@ class Machine(GovernorRuns):
         return self.end(process, expected)
 
 
-class Resctrl(unittest.TestCase):
+class Resctrl(Governed, unittest.TestCase):
     def machine(self, **named):
         machine = Machine(**named)
         self.addCleanup(machine.close)
@@ -144,9 +144,7 @@ class Resctrl(unittest.TestCase):
 
     def test_turned_down_and_given_back(self):
         machine = self.machine()
-        process = machine.run("--enforce")
-        self.addCleanup(process.stderr.close)
-        self.addCleanup(stop, process, signal.SIGKILL)
+        process = self.governed(machine, "--enforce")
         wait_until(lambda: machine.groups() == {"res:ig_3ff_90"} and
                    machine.own_groups() == ["ig_3ff_90"], 20, "turned down")
         self.assertEqual((machine.mount / "ig_3ff_90/schemata").read_text().split(),
@@ -156,9 +154,7 @@ class Resctrl(unittest.TestCase):
                    "given back")
         machine.slowdown = 2
         wait_until(lambda: machine.groups() == {"res:ig_3ff_90"}, 20, "turned down again")
-        process.send_signal(signal.SIGTERM)
-        log = process.communicate(timeout=120)[1].decode()
-        self.assertEqual(process.returncode, 0, log)
+        log = self.ended(process)
         self.assertEqual(machine.groups(), {"res:/"})
         self.assertEqual(machine.own_groups(), [])
         self.assertIn("policy=ways action=cut container=jobs/batch/batch knob=ways from=7ff to=3ff "
@@ -170,9 +166,7 @@ class Resctrl(unittest.TestCase):
         machine.threads("batch", TIDS[0])
         machine.threads("batch/child", TIDS[1])
         machine.threads("twin", TIDS[2])
-        process = machine.run("--enforce")
-        self.addCleanup(process.stderr.close)
-        self.addCleanup(stop, process, signal.SIGKILL)
+        process = self.governed(machine, "--enforce")
         expect = lambda *groups: wait_until(
             lambda: [machine.group(tid) for tid in TIDS] == [f"res:{group}" for group in groups],
             20, groups)
@@ -187,9 +181,7 @@ class Resctrl(unittest.TestCase):
 
     def test_no_group_is_left_over_when_there_are_few(self):
         machine = self.machine(groups=2)
-        process = machine.run("--enforce")
-        self.addCleanup(process.stderr.close)
-        self.addCleanup(stop, process, signal.SIGKILL)
+        process = self.governed(machine, "--enforce")
         wait_until(lambda: machine.tick > 20, 20, "ticks")
         self.assertLessEqual(len(machine.own_groups()), 1)
         stop(process)
@@ -198,9 +190,7 @@ class Resctrl(unittest.TestCase):
 
     def test_the_decider_is_killed(self):
         machine = self.machine()
-        process = machine.run("--enforce")
-        self.addCleanup(process.stderr.close)
-        self.addCleanup(stop, process, signal.SIGKILL)
+        process = self.governed(machine, "--enforce")
         wait_until(lambda: machine.groups() == {"res:ig_3ff_90"}, 20, "turned down")
         os.kill(children(process.pid)[0], signal.SIGKILL)
         log = process.communicate(timeout=60)[1].decode()

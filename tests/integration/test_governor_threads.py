@@ -20,7 +20,7 @@ import tempfile
 import time
 import unittest
 
-from governing import GOVERNOR, GovernorRuns, cgroup_of, id_of, told_of
+from governing import GOVERNOR, Governed, GovernorRuns, cgroup_of, id_of, told_of
 from harness import children, main, start, stop, wait_until
 from json_server import JsonServer
 
@@ -149,17 +149,11 @@ class Machine(GovernorRuns):
 
 
 @unittest.skipIf(len(CPUS) < 2, "needs two CPUs")
-class Threads(unittest.TestCase):
+class Threads(Governed, unittest.TestCase):
     def machine(self):
         machine = Machine()
         self.addCleanup(machine.close)
         return machine
-
-    def governed(self, machine, **faults):
-        process = machine.run("--enforce", **faults)
-        self.addCleanup(process.stderr.close)
-        self.addCleanup(stop, process, signal.SIGKILL)
-        return process
 
     def expect_restored(self, machine):
         for _ in range(2):
@@ -171,7 +165,7 @@ class Threads(unittest.TestCase):
         machine = self.machine()
         own = machine.beget()
         os.sched_setaffinity(own, KEPT)  # as ours would be, and its own
-        process = self.governed(machine)
+        process = self.governed(machine, "--enforce")
         wait_until(machine.are_kept, 40, "kept")
         child = machine.beget()
         wait_until(lambda: machine.cpus(child) == set(CPUS) and machine.are_kept(), 40,
@@ -180,9 +174,7 @@ class Threads(unittest.TestCase):
         wait_until(lambda: machine.cpus(machine.main) == set(CPUS), 40, "writing no more")
         machine.exporter.writing = True
         wait_until(machine.are_kept, 40, "kept again")
-        process.send_signal(signal.SIGTERM)
-        log = process.communicate(timeout=120)[1].decode()
-        self.assertEqual(process.returncode, 0, log)
+        log = self.ended(process)
         self.assertEqual(machine.cpus(own), KEPT)
         os.sched_setaffinity(own, CPUS)
         self.assertTrue(machine.are_free())
@@ -192,7 +184,7 @@ class Threads(unittest.TestCase):
 
     def test_killed_it_leaves_what_somebody_else_set(self):
         machine = self.machine()
-        process = self.governed(machine)
+        process = self.governed(machine, "--enforce")
         wait_until(machine.are_kept, 40, "kept")
         stop(process, signal.SIGKILL)
         os.sched_setaffinity(machine.writers[0], {CPUS[0]})
@@ -205,7 +197,7 @@ class Threads(unittest.TestCase):
     def test_the_decider_is_killed(self):
         """The writer gives everybody back, who was born too."""
         machine = self.machine()
-        process = self.governed(machine)
+        process = self.governed(machine, "--enforce")
         wait_until(machine.are_kept, 40, "kept")
         os.kill(children(process.pid)[0], signal.SIGKILL)
         machine.beget()
@@ -230,7 +222,7 @@ class Threads(unittest.TestCase):
 
     def test_killed_at_every_step(self):
         def case(machine, at):
-            code = machine.play(self.governed(machine, at=at), (0, -signal.SIGKILL))
+            code = machine.play(self.governed(machine, "--enforce", at=at), (0, -signal.SIGKILL))
             self.expect_restored(machine)
             return code == 0
         self.assertGreater(self.sweep(case), 20)
@@ -238,7 +230,7 @@ class Threads(unittest.TestCase):
     def test_each_call_fails(self):
         def case(machine, call):
             fault = machine.failing(call, errno.EIO, errno.EPERM, errno.EBUSY)
-            machine.play(self.governed(machine, **fault), (0, 1, 3))
+            machine.play(self.governed(machine, "--enforce", **fault), (0, 1, 3))
             failed = machine.has_failed(call)
             self.expect_restored(machine)
             return not failed
