@@ -51,14 +51,7 @@ class Install(unittest.TestCase):
             self.assertIn(library, depends)
         self.assertIn("libmicrohttpd12 (>=", depends)
 
-        # Installed by dpkg itself, into a root of its own that lacks the dependencies.
-        target = self.root / "root"
-        for directory in ("info", "updates", "triggers"):
-            (target / "var/lib/dpkg" / directory).mkdir(parents=True)
-        (target / "var/lib/dpkg/status").touch()
-        dpkg = ("dpkg", f"--root={target}", "--force-depends", "--force-not-root",
-                "--force-script-chrootless")
-        run(*dpkg, "--install", package)
+        dpkg, target = self.install(package)
         program = self.check_program(target)
         self.assertNotIn("not stripped", run("file", program))
         # The scripts leave the machine's own systemd alone while this root is installed.
@@ -66,6 +59,17 @@ class Install(unittest.TestCase):
             self.assertIn("systemctl", run("dpkg-deb", "--info", package, script))
         run(*dpkg, "--purge", "interference-exporter")
         self.assertFalse(program.exists())
+
+    def install(self, package):
+        """By dpkg itself, into a root of its own that lacks the dependencies: the command, the root."""
+        target = self.root / "root"
+        for directory in ("info", "updates", "triggers"):
+            (target / "var/lib/dpkg" / directory).mkdir(parents=True)
+        (target / "var/lib/dpkg/status").touch()
+        dpkg = ("dpkg", f"--root={target}", "--force-depends", "--force-not-root",
+                "--force-script-chrootless")
+        run(*dpkg, "--install", package)
+        return dpkg, target
 
     def check_governor(self, root, listed):
         """The program, its unit, examples that it takes; nothing that starts it."""
@@ -104,13 +108,7 @@ class Install(unittest.TestCase):
         depends = run("dpkg-deb", "--field", package, "Depends")
         self.assertIn("libjansson", depends)
         self.assertNotIn("interference-exporter", depends)  # it may run before, or without it
-        target = self.root / "root"
-        for directory in ("info", "updates", "triggers"):
-            (target / "var/lib/dpkg" / directory).mkdir(parents=True)
-        (target / "var/lib/dpkg/status").touch()
-        dpkg = ("dpkg", f"--root={target}", "--force-depends", "--force-not-root",
-                "--force-script-chrootless")
-        run(*dpkg, "--install", package)
+        dpkg, target = self.install(package)
         listed = {name for name in run("dpkg-query", f"--admindir={target}/var/lib/dpkg", "-L",
                                        "interference-governor").split()
                   if (target / name[1:]).is_file()}

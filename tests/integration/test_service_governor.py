@@ -39,13 +39,7 @@ class Unit(unittest.TestCase):
             subprocess.run(["cmake", "--install", harness.BUILD, "--component", "governor",
                             "--prefix", directory], check=True, capture_output=True)
             unit = pathlib.Path(directory, "lib/systemd/system", UNIT)
-            result = subprocess.run(["systemd-analyze", "verify", "--man=no", unit],
-                                    capture_output=True, text=True, timeout=60)
-            self.assertEqual([line for line in result.stderr.splitlines()
-                              if "interference_governor" in line], [])
-            subprocess.run(["systemd-analyze", "security", "--offline=true",
-                            f"--threshold={int(test_service.EXPOSURE * 10)}", unit],
-                           check=True, stdout=subprocess.DEVNULL, timeout=60)
+            test_service.verify(unit)
             # An exporter that restarts all the time must not restart it, too.
             self.assertNotRegex(unit.read_text(), r"(?m)^(BindsTo|Requires|PartOf)=")
 
