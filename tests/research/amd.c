@@ -96,9 +96,8 @@ int reproduce_amd(struct reproduction *r)
     static int (*const parts[])(struct reproduction *, struct fill_times) = {
         configurations, amd_limitations, amd_buffers, amd_mixes};
     struct fill_times times;
-    int err;
 
-    err = measure_times(r, &times);
+    int err = measure_times(r, &times);
     for (size_t i = 0; !err && i < sizeof(parts) / sizeof(parts[0]); i++)
         err = parts[i](r, times);
     return err;

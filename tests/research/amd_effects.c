@@ -110,14 +110,13 @@ int amd_limitations(struct reproduction *r, struct fill_times times)
     for (int i = 0; i < EFFECTS; i++) {
         struct amd_experiment e = rows[i].experiment;
         char error[32], alone[32];
-        int err;
 
         e.load |= AMD_LOAD_MEMORY;
         e.workloads = APPLICATION;
         e.target = APPLICATION_TARGET;
         e.times = times;
         e.warm_up = r->reduced ? 12 : 8;
-        err = amd_run(r, &e, &m[i]);
+        int err = amd_run(r, &e, &m[i]);
         if (err)
             return err;
         fprintf(r->out, "| %s | %.1f | %.1f | %s | %.1f | %s | %.2f | %.2f | %u, %u |\n",
@@ -151,13 +150,12 @@ int amd_buffers(struct reproduction *r, struct fill_times times)
                                              "\"prefetch\":false,\"cpus\":[0]",
                                    .times = times};
         struct amd_measurement m;
-        int err;
 
         snprintf(workload, sizeof(workload),
                  ",\"reads\":{\"kind\":\"random\",\"bytes\":268435456,"
                  "\"instructions_per_access\":%d}",
                  gaps[i]);
-        err = amd_run(r, &e, &m);
+        int err = amd_run(r, &e, &m);
         if (err)
             return err;
         errors[i] = error_of(&m);

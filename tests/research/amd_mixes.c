@@ -45,7 +45,6 @@ static int row(struct reproduction *r, int condition, size_t place, int share,
     struct amd_experiment e = conditions[condition].experiment;
     char workload[256], error[32], unruled[32];
     struct amd_measurement m;
-    int err;
 
     snprintf(workload, sizeof(workload),
              ",\"mix\":{\"kind\":\"random\",\"bytes\":268435456,\"hot_bytes\":%d,\"hot_share\":%g,"
@@ -55,7 +54,7 @@ static int row(struct reproduction *r, int condition, size_t place, int share,
     e.target = "\"key\":\"mix\",\"workload\":\"mix\",\"prefetch\":false,\"cpus\":[0]";
     e.times = times;
     e.warm_up = r->reduced ? 14 : 12;
-    err = amd_run(r, &e, &m);
+    int err = amd_run(r, &e, &m);
     if (err)
         return err;
     fprintf(r->out, "| %s | %s | %.1f | %.1f | %.2f | %.1f | %s | %u, %u | %s |\n",

@@ -273,7 +273,6 @@ static int measure_hits(const struct reproduction *r, const struct amd_experimen
     struct amd_experiment chase = *e;
     struct amd_measurement m;
     char target[128];
-    int err;
 
     snprintf(target, sizeof(target),
              "\"key\":\"hits\",\"workload\":\"%s\",\"prefetch\":false,\"cpus\":[0]", workload);
@@ -281,7 +280,7 @@ static int measure_hits(const struct reproduction *r, const struct amd_experimen
     /* Its first lap takes 14 million cycles. */
     chase.warm_up = 16;
     chase.tick_cycles = 1000000;
-    err = amd_run(r, &chase, &m);
+    int err = amd_run(r, &chase, &m);
     if (err)
         return err;
     for (size_t i = 0; i < CALIBRATION_HITS; i++) {

@@ -170,12 +170,10 @@ static int add_pair(struct reproduction *r, struct control_alone *alone, unsigne
                     struct tally *tally)
 {
     struct node one = {0}, other = {0};
-    double before, after;
-    int err;
 
     draw_node(r, pair * (CORES + 1) + 2, CORES, &one);   /* two of high intensity */
     draw_node(r, pair * (CORES + 1), CORES / 2, &other); /* none */
-    err = run_pair(r, alone, &one, &other);
+    int err = run_pair(r, alone, &one, &other);
     if (err)
         return err;
 
@@ -190,10 +188,10 @@ static int add_pair(struct reproduction *r, struct control_alone *alone, unsigne
         return 0;
     }
     fprintf(r->out, " %s |", slow_apps[one.apps[candidate]].name);
-    before = fmax(greatest_of(&one), greatest_of(&other));
+    double before = fmax(greatest_of(&one), greatest_of(&other));
     move(&one, candidate, &other);
     err = run_pair(r, alone, &one, &other);
-    after = fmax(greatest_of(&one), greatest_of(&other));
+    double after = fmax(greatest_of(&one), greatest_of(&other));
     fprintf(r->out, " %.2f | %.2f | %+.2f |\n", greatest_of(&one), greatest_of(&other),
             after - before);
     tally->held++;

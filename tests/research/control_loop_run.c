@@ -37,10 +37,9 @@ static int make_loop(const struct loop_plan *plan, struct scenario **out)
 {
     struct slow_variant variant = variant_of(plan);
     struct textbuf text = TEXTBUF_INIT;
-    int err;
 
     variant.epoch_cycles = EPOCH_CYCLES; /* shadow clocks are shown beside epochs only */
-    err = slow_shared_text(&variant, plan->apps, &text);
+    int err = slow_shared_text(&variant, plan->apps, &text);
     if (!err)
         err = make_scenario(text.data, out);
     textbuf_release(&text);

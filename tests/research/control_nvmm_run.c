@@ -33,7 +33,6 @@ struct nvmm_run {
 static int make_node(const struct control_nvmm_plan *plan, struct scenario **out)
 {
     struct textbuf text = TEXTBUF_INIT;
-    int err;
 
     textbuf_printf(&text,
                    "{\"scenario\":1,\"seed\":1,\"tick_cycles\":%d,\"machine\":{\"preset\":\"clx\","
@@ -52,7 +51,7 @@ static int make_node(const struct control_nvmm_plan *plan, struct scenario **out
                              "\"share\":1}]}",
                        i ? "," : "", i, i);
     textbuf_str(&text, "]}");
-    err = textbuf_finish(&text);
+    int err = textbuf_finish(&text);
     if (!err)
         err = make_scenario(text.data, out);
     textbuf_release(&text);
@@ -99,11 +98,10 @@ static void add_writers(const struct nvmm_run *run, struct textbuf *out)
 static int govern(struct nvmm_run *run)
 {
     struct textbuf containers = TEXTBUF_INIT, writers = TEXTBUF_INIT;
-    int err;
 
     add_containers(run, &containers);
     add_writers(run, &writers);
-    err = textbuf_finish(&containers);
+    int err = textbuf_finish(&containers);
     if (!err)
         err = textbuf_finish(&writers);
     if (!err)
@@ -137,12 +135,11 @@ static int start_governor(struct nvmm_run *run)
 
 static int run_slice(struct nvmm_run *run)
 {
-    const struct simnode_sample *samples;
     size_t n;
     int err = scheduler_run_slice(&run->scheduler);
 
     run->now_ns += SECOND / SLICES_A_SECOND;
-    samples = simnode_samples(run->node, &n);
+    const struct simnode_sample *samples = simnode_samples(run->node, &n);
     for (size_t i = 0; i < n; i++)
         if (samples[i].pmm)
             run->stored_ns[samples[i].container] = run->now_ns;

@@ -247,14 +247,13 @@ int control_run(const char *folder, const struct control_plan *plan, struct cont
     size_t size = rows * sizeof(*outcome.rows);
     struct textbuf text = TEXTBUF_INIT;
     char what[64];
-    int err;
 
     variant.epoch_cycles = has_epochs(policy.scheme) ? EPOCH_CYCLES : 0;
     variant.yielding = has_epochs(policy.scheme);
     variant.after_rows = policy.scheme != plan->scheme;
     variant.batch_cap = has_batches(policy.scheme) ? BATCH_CAP : 0;
     outcome.rows = calloc(rows, sizeof(*outcome.rows));
-    err = slow_shared_text(&variant, plan->apps, &text);
+    int err = slow_shared_text(&variant, plan->apps, &text);
     if (!err && !outcome.rows)
         err = -ENOMEM;
     if (!err) {
@@ -296,13 +295,11 @@ double control_slowdown(const struct control_outcome *outcome, unsigned core, un
 int control_alone_get(struct control_alone *alone, const char *folder,
                       const struct slow_variant *variant, size_t app)
 {
-    int err;
-
     if (app >= CONTROL_APPS)
         return -ERANGE;
     if (alone->there[app])
         return 0;
-    err = slow_alone_get(folder, variant, app, WAYS, &alone->of[app]);
+    int err = slow_alone_get(folder, variant, app, WAYS, &alone->of[app]);
     alone->there[app] = err == 0;
     return err;
 }

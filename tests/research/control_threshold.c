@@ -50,7 +50,6 @@ static int make_loop(const struct job *job, bool reduced, struct scenario **out)
 {
     struct textbuf text = TEXTBUF_INIT;
     unsigned stretch = reduced ? 60000 : 12000;
-    int err;
 
     textbuf_printf(&text,
                    "{\"scenario\":1,\"seed\":1,\"tick_cycles\":%u,\"stretch\":%u,"
@@ -61,7 +60,7 @@ static int make_loop(const struct job *job, bool reduced, struct scenario **out)
                    "{\"key\":\"be\",\"workload\":\"be\",\"cpus\":[9,10,11,12,13,14],"
                    "\"start_tick\":%d}]}",
                    2100000000U / stretch, stretch, job->workload, ALONE_TICKS + 1);
-    err = textbuf_finish(&text);
+    int err = textbuf_finish(&text);
     if (!err)
         err = make_scenario(text.data, out);
     textbuf_release(&text);
@@ -71,7 +70,6 @@ static int make_loop(const struct job *job, bool reduced, struct scenario **out)
 static char *make_config(const char *policy)
 {
     struct textbuf text = TEXTBUF_INIT;
-    char *copy;
 
     textbuf_printf(&text,
                    "\"classes\":[{\"name\":\"lc\",\"role\":\"protected\",\"match\":[{\"namespace\":"
@@ -80,7 +78,7 @@ static char *make_config(const char *policy)
                    "\"be\"}]}],\"policies\":{\"threshold\":{\"classes\":[\"be\"],%s}},"
                    "\"limits\":{\"cuts_per_10m\":60}",
                    policy);
-    copy = textbuf_finish(&text) == 0 ? strdup(text.data) : NULL;
+    char *copy = textbuf_finish(&text) == 0 ? strdup(text.data) : NULL;
     textbuf_release(&text);
     return copy;
 }
@@ -107,22 +105,20 @@ static int run_ticks(struct closed_loop *loop, unsigned ticks, struct outcome *o
 
 static int run_phases(struct closed_loop *loop, unsigned ticks, struct outcome *out)
 {
-    struct simnode_truth start, alone, before, after;
     struct outcome warm_up = {0};
-    double be_before;
     int err = run_ticks(loop, WARM_UP, &warm_up);
 
-    start = truth_of(loop, LC);
+    struct simnode_truth start = truth_of(loop, LC);
     if (!err)
         err = run_ticks(loop, ALONE_TICKS - WARM_UP, &warm_up);
-    alone = truth_of(loop, LC);
+    struct simnode_truth alone = truth_of(loop, LC);
     if (!err)
         err = run_ticks(loop, WARM_UP, &warm_up);
-    before = truth_of(loop, LC);
-    be_before = (double)truth_of(loop, BE).instructions;
+    struct simnode_truth before = truth_of(loop, LC);
+    double be_before = (double)truth_of(loop, BE).instructions;
     if (!err)
         err = run_ticks(loop, ticks, out);
-    after = truth_of(loop, LC);
+    struct simnode_truth after = truth_of(loop, LC);
     out->latency_ns =
         (after.latency_ns_sum - before.latency_ns_sum) / (double)(after.reads - before.reads);
     out->speed = (double)(after.instructions - before.instructions) / ticks /

@@ -140,14 +140,13 @@ static int dissection_row(struct reproduction *r, const char *name, double wande
     struct experiment e = {.workloads = workload, .target = target};
     double max_truth = 0, max_core = 0;
     struct measurement m;
-    int err;
 
     snprintf(target, sizeof(target),
              "\"key\":\"backend\",\"workload\":\"backend\",\"cpus\":[0,1,2,3,4,5,6,7],"
              "\"memory\":[{\"node\":0}],\"wander_cycles\":%.0f",
              wander_windows * (r->reduced ? REDUCED_TICK_CYCLES : TICK_CYCLES));
     e.windows = r->reduced ? 4 : 16;
-    err = latency_run(r, &e, &m);
+    int err = latency_run(r, &e, &m);
     if (err)
         return err;
     for (size_t i = 0; i < m.n; i++) {
@@ -166,14 +165,13 @@ static int dissection_row(struct reproduction *r, const char *name, double wande
 static int dissection(struct reproduction *r)
 {
     struct latency_window pinned, wandering;
-    int err;
 
     fprintf(r->out, "## Section 6: pinned, and wandering over both sockets\n"
                     "\n"
                     "| run | truth ns, mean / maximum of windows | estimate ns, mean / maximum | "
                     "reads from the remote node | paper: estimate ns, mean / maximum |\n"
                     "|---|---|---|---|---|\n");
-    err = dissection_row(r, "pinned", 0, "89 / 149", &pinned);
+    int err = dissection_row(r, "pinned", 0, "89 / 149", &pinned);
     if (!err)
         err = dissection_row(r, "not pinned", 1.62, "156 / 261", &wandering);
     if (err)

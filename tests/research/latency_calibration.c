@@ -19,14 +19,12 @@ static int calibrate_one(struct reproduction *r, const struct calibration_case *
     struct core_cache cache;
     double frozen, paper_error = 0, frozen_error = 0, idle_error = 0;
     struct measurement m;
-    unsigned n;
-    int err;
 
     if (c->effects)
         latency_effects_text(LATENCY_EFFECTS, effects, sizeof(effects));
     e.windows = calm + settle + latency_windows(r);
     e.load_from = 1 + (int64_t)calm + 1;
-    err = latency_run(r, &e, &m);
+    int err = latency_run(r, &e, &m);
     if (err)
         return err;
 
@@ -40,7 +38,7 @@ static int calibrate_one(struct reproduction *r, const struct calibration_case *
     frozen = cache.cycles;
     /* Another constant shifts the estimate by its difference: at 2.1 GHz, over 2.1 cycles a ns. */
     idle_error = error_percent(m.windows[1].core_ns + (frozen - 44) / 2.1, m.windows[1].truth_ns);
-    n = latency_windows(r);
+    unsigned n = latency_windows(r);
     for (size_t i = m.n - n; i < m.n; i++) {
         const struct latency_window *w = &m.windows[i];
 

@@ -74,7 +74,6 @@ static int effects_row(struct reproduction *r, int which, double errors[2])
                                .effects = effects,
                                .loaded = true,
                                .workloads = APPLICATION};
-        int err;
 
         if (i == 1)
             e.target = APPLICATION_TARGET;
@@ -84,7 +83,7 @@ static int effects_row(struct reproduction *r, int which, double errors[2])
             e.warm_up = 8;
             e.windows = 4;
         }
-        err = latency_run(r, &e, &m[i]);
+        int err = latency_run(r, &e, &m[i]);
         if (err)
             return err;
         errors[i] = error_percent(m[i].mean.core_ns, m[i].mean.truth_ns);

@@ -87,7 +87,6 @@ static int run_to(struct simnode *node, uint64_t instructions, uint64_t rate)
 {
     for (;;) {
         struct simnode_truth truth;
-        int err;
 
         simnode_truth(node, 0, &truth);
         if (truth.instructions >= instructions)
@@ -95,7 +94,7 @@ static int run_to(struct simnode *node, uint64_t instructions, uint64_t rate)
 
         uint64_t cycles = (instructions - truth.instructions) / rate;
 
-        err = simnode_run_cycles(node, cycles ? cycles : 1);
+        int err = simnode_run_cycles(node, cycles ? cycles : 1);
         if (err)
             return err;
     }

@@ -263,11 +263,10 @@ static int add_share(const struct placement_set *set, const struct placement_row
     double ratio = row->runs[1].cycles / row->runs[0].cycles, mlp = 1;
     struct placement_run mixed;
     char memory[128];
-    int err;
 
     snprintf(memory, sizeof(memory), "{\"node\":0,\"share\":%g},{\"node\":1,\"share\":%g}",
              1 - pages, pages);
-    err = placement_repeat(set->machine, row->subject, memory, &row->runs[0], &mixed);
+    int err = placement_repeat(set->machine, row->subject, memory, &row->runs[0], &mixed);
     if (err)
         return err;
     predicted(set, &row->runs[0], 1, N, &mlp);

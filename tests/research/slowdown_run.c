@@ -168,11 +168,10 @@ int slow_run_get(const char *folder, const struct slow_variant *variant, uint64_
     size_t rows = (size_t)run.rows * run.cores, apps[SLOW_MAX_CORES];
     const char *what = variant->parts ? "run" : "lean";
     struct textbuf text = TEXTBUF_INIT;
-    int err;
 
     run.values = calloc(rows, sizeof(*run.values));
     slow_draw(seed, index, variant, apps);
-    err = slow_shared_text(variant, apps, &text);
+    int err = slow_shared_text(variant, apps, &text);
     if (!err && !run.values)
         err = -ENOMEM;
     if (!err) {

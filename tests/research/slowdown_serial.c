@@ -80,10 +80,9 @@ static int show_set(struct reproduction *r, struct slow_variant variant, const c
                     unsigned workloads, struct comparison *out)
 {
     struct slow_set set;
-    int err;
 
     variant.epoch_cycles = 0;
-    err = slow_set_make(r, variant, true, workloads, Q_CYCLES, &set);
+    int err = slow_set_make(r, variant, true, workloads, Q_CYCLES, &set);
     if (!err) {
         fprintf(r->out, "\n%s, %u workloads of %u million cycles:\n\n", title, workloads,
                 variant.mega_cycles);

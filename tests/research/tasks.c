@@ -61,10 +61,9 @@ static void path_of(const char *folder, const char *what, const char *json, char
 int load_run(const char *folder, const char *what, const char *json, void *out, size_t size)
 {
     char path[4096];
-    FILE *file;
 
     path_of(folder, what, json, path, sizeof(path));
-    file = fopen(path, "rb");
+    FILE *file = fopen(path, "rb");
     if (!file)
         return -ENOENT;
 
@@ -78,11 +77,10 @@ int load_run(const char *folder, const char *what, const char *json, void *out, 
 int save_run(const char *folder, const char *what, const char *json, const void *run, size_t size)
 {
     char path[4096], temporary[4200];
-    FILE *file;
 
     path_of(folder, what, json, path, sizeof(path));
     snprintf(temporary, sizeof(temporary), "%s.%d", path, (int)getpid());
-    file = fopen(temporary, "wb");
+    FILE *file = fopen(temporary, "wb");
     if (!file)
         return -errno;
 

@@ -42,14 +42,12 @@ static int run_mix(size_t mix, int ticks)
     char json[2048], error[256];
     struct scenario *scenario;
     struct simnode *node;
-    double start;
-    int n, err;
 
-    n = snprintf(json, sizeof(json),
-                 "{\"scenario\":1,\"epochs\":{\"length_cycles\":10000},"
-                 "\"machine\":{\"preset\":\"asm\"},\"effects\":{\"super_queue\":true},"
-                 "\"workloads\":{%s},\"containers\":[",
-                 workloads);
+    int n = snprintf(json, sizeof(json),
+                     "{\"scenario\":1,\"epochs\":{\"length_cycles\":10000},"
+                     "\"machine\":{\"preset\":\"asm\"},\"effects\":{\"super_queue\":true},"
+                     "\"workloads\":{%s},\"containers\":[",
+                     workloads);
     for (int i = 0; i < 4; i++)
         n += snprintf(json + n, sizeof(json) - (size_t)n,
                       "%s{\"key\":\"%d\",\"workload\":\"%s\",\"cpus\":[%d],\"seed\":%d}",
@@ -59,8 +57,8 @@ static int run_mix(size_t mix, int ticks)
         fprintf(stderr, "%s\n", error);
         return 1;
     }
-    err = simnode_new(scenario, &node);
-    start = cpu_seconds();
+    int err = simnode_new(scenario, &node);
+    double start = cpu_seconds();
     for (int i = 0; i < ticks && !err; i++)
         err = simnode_run_tick(node);
     if (!err)

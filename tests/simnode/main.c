@@ -25,13 +25,12 @@ static int run(const struct scenario *scenario, const char *folder, const char *
     bool to_stdout = strcmp(path, "-") == 0;
     FILE *out = to_stdout ? stdout : fopen(path, "w");
     struct alone_runs *runs = NULL;
-    int err;
 
     if (!out) {
         perror(path);
         return 1;
     }
-    err = alone_runs_new(folder, &runs);
+    int err = alone_runs_new(folder, &runs);
     if (!err)
         err = record_run(scenario, runs, out);
     alone_runs_free(runs);
@@ -68,10 +67,9 @@ static void wait_for_tick(struct live_run *run)
 static int begin_tick(void *context, struct simnode *node, int64_t tick)
 {
     struct live_run *run = context;
-    int err;
 
     wait_for_tick(run);
-    err = tree_apply(run->tree, node);
+    int err = tree_apply(run->tree, node);
     printf("%lld", (long long)tick);
     for (size_t i = 0; i < run->scenario->n_containers; i++)
         printf(" %s %g", run->scenario->containers[i].key, tree_cores(run->tree, i));

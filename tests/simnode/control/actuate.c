@@ -228,13 +228,12 @@ static int knob_apply(void *self, const struct claim *claim)
 static int knob_release(void *self, const struct claim *claim, enum claim_restored *out)
 {
     struct node_knob *knob = self;
-    const char *now;
     size_t index;
 
     *out = RESTORED_GONE;
     if (find(knob, claim, &index))
         return 0;
-    now = knob->of[index].text;
+    const char *now = knob->of[index].text;
     *out = RESTORED_ALREADY;
     if (strcmp(now, claim->original) == 0)
         return 0;

@@ -52,7 +52,6 @@ static int start_exporter(struct closed_loop *loop)
 {
     size_t n = loop->scenario->n_containers;
     struct source *source;
-    int err;
 
     loop->paths = calloc(n, sizeof(*loop->paths));
     loop->known = calloc(n, sizeof(*loop->known));
@@ -60,7 +59,7 @@ static int start_exporter(struct closed_loop *loop)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++)
         snprintf(loop->paths[i], sizeof(loop->paths[i]), "/%s", loop->scenario->containers[i].key);
-    err = simnode_source_new(loop->node, loop->scenario, &source);
+    int err = simnode_source_new(loop->node, loop->scenario, &source);
     if (err)
         return err;
     loop->rig = new_rig(loop->scenario, source);
@@ -138,12 +137,11 @@ static int govern(struct closed_loop *loop)
 int closed_loop_new(const struct scenario *scenario, const char *config, struct closed_loop **out)
 {
     struct closed_loop *loop = calloc(1, sizeof(*loop));
-    int err;
 
     if (!loop)
         return -ENOMEM;
     loop->scenario = scenario;
-    err = simnode_new(scenario, &loop->node);
+    int err = simnode_new(scenario, &loop->node);
     if (!err)
         err = start_exporter(loop);
     if (!err)
@@ -172,10 +170,8 @@ void closed_loop_free(struct closed_loop *loop)
 
 int closed_loop_tick(struct closed_loop *loop)
 {
-    int err;
-
     find_containers(loop);
-    err = rig_tick(loop->rig);
+    int err = rig_tick(loop->rig);
     return err || !loop->governor ? err : govern(loop);
 }
 

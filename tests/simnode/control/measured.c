@@ -34,14 +34,13 @@ static int measured_start(const struct collector_env *env, struct collector_stat
                           void **out)
 {
     struct measured *self = calloc(1, sizeof(*self));
-    int err;
 
     if (!self)
         return -ENOMEM;
     self->status = status;
     self->slowdown_env = *env;
     self->slowdown_env.config = &defaults;
-    err = core_latency_collector.start(env, status, &self->latency);
+    int err = core_latency_collector.start(env, status, &self->latency);
     if (!err)
         err =
             slowdown_collector.start(&self->slowdown_env, &self->slowdown_status, &self->slowdown);

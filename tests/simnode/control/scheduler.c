@@ -149,12 +149,11 @@ static int knob_claim(void *self, double floor, struct claim *claim)
     const struct scheduler_knobs *knobs = self;
     const struct scheduled *thread = find(knobs, claim);
     cpu_set_t all;
-    int err;
 
     if (!thread)
         return -ENOENT;
     everything(knobs, &all);
-    err = cpus_spell(&thread->allowed, &all, claim->original, sizeof(claim->original));
+    int err = cpus_spell(&thread->allowed, &all, claim->original, sizeof(claim->original));
     if (!err)
         err = knob_limit(self, floor, claim);
     if (err)

@@ -34,11 +34,10 @@ static int read_config(struct sim_governor *governor, const char *policies, char
                        size_t error_size)
 {
     struct textbuf text = TEXTBUF_INIT;
-    int err;
 
     textbuf_printf(&text, "{\"governor\":1,\"mode\":\"enforce\",\"state_directory\":\"%s\",%s}",
                    governor->state, policies);
-    err = textbuf_finish(&text);
+    int err = textbuf_finish(&text);
     if (!err)
         err = config_parse(text.data, text.len, &governor->config, error, error_size);
     textbuf_release(&text);
@@ -50,13 +49,12 @@ int sim_governor_new(const char *policies, const struct actuators *actuators, ui
 {
     struct sim_governor *governor = calloc(1, sizeof(*governor));
     char error[512] = "out of memory";
-    int err;
 
     if (!governor)
         return -ENOMEM;
     governor->log.fd = -1;
     strcpy(governor->state, "/tmp/simnode-control-XXXXXX");
-    err = mkdtemp(governor->state) ? 0 : -errno;
+    int err = mkdtemp(governor->state) ? 0 : -errno;
     if (err)
         governor->state[0] = '\0';
     if (!err)

@@ -135,16 +135,14 @@ static void load(const struct alone_runs *runs, struct alone_run *run)
 {
     char path[4096], *line = NULL;
     size_t size = 0;
-    ssize_t len;
-    FILE *file;
 
     if (!runs->folder)
         return;
     path_of(runs, run, path, sizeof(path));
-    file = fopen(path, "r");
+    FILE *file = fopen(path, "r");
     if (!file)
         return;
-    len = getline(&line, &size, file);
+    ssize_t len = getline(&line, &size, file);
     if (len > 0 && (size_t)len == strlen(run->key) + 1 &&
         strncmp(line, run->key, strlen(run->key)) == 0)
         while (getline(&line, &size, file) > 0 && append(run, strtoull(line, NULL, 10)) == 0)
@@ -157,20 +155,18 @@ static void load(const struct alone_runs *runs, struct alone_run *run)
 static void save(const struct alone_runs *runs, const struct alone_run *run)
 {
     char path[4096], temporary[4200];
-    FILE *file;
-    bool bad;
 
     if (!runs->folder || run->n <= run->saved)
         return;
     path_of(runs, run, path, sizeof(path));
     snprintf(temporary, sizeof(temporary), "%s.%d", path, (int)getpid());
-    file = fopen(temporary, "w");
+    FILE *file = fopen(temporary, "w");
     if (!file)
         return;
     fprintf(file, "%s\n", run->key);
     for (size_t i = 0; i < run->n; i++)
         fprintf(file, "%" PRIu64 "\n", run->retired[i]);
-    bad = ferror(file);
+    bool bad = ferror(file);
     if (fclose(file) != 0 || bad || rename(temporary, path) != 0)
         unlink(temporary);
 }

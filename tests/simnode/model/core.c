@@ -23,7 +23,6 @@ int core_init(struct core *core, struct simnode *node, size_t container, size_t 
     const struct container_spec *spec = &node->scenario->containers[container];
     uint64_t seed = mix64((uint64_t)spec->seed * 1000003 + thread);
     uint32_t ring = 2;
-    int err;
 
     while (ring < machine->window + 2)
         ring *= 2;
@@ -47,7 +46,7 @@ int core_init(struct core *core, struct simnode *node, size_t container, size_t 
     core->ring = calloc(ring, sizeof(*core->ring));
     if (!core->ring)
         return -ENOMEM;
-    err = workload_init(&core->workload, spec->workload, seed);
+    int err = workload_init(&core->workload, spec->workload, seed);
     if (!err)
         err = private_init(core);
     if (!err)

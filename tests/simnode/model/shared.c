@@ -275,11 +275,11 @@ static void ask_other_domain(struct simnode *node, struct request *request,
 static bool waits_for_eviction(struct simnode *node, const struct request *request)
 {
     const struct cache *llc = &node->domains[request->core->domain].llc;
-    struct cache_victim victim;
 
     if (!node->scenario->effects.dirty_evictions)
         return false;
-    victim = cache_peek_victim(llc, request->line, node->apps[request->app].llc_ways);
+    struct cache_victim victim =
+        cache_peek_victim(llc, request->line, node->apps[request->app].llc_ways);
     return victim.dirty && memory_write_queue_full(node, victim.line);
 }
 

@@ -149,7 +149,6 @@ static int init_cores(struct simnode *node)
 int simnode_new(const struct scenario *scenario, struct simnode **out)
 {
     struct simnode *node = calloc(1, sizeof(*node));
-    int err;
 
     if (!node)
         return -ENOMEM;
@@ -160,7 +159,7 @@ int simnode_new(const struct scenario *scenario, struct simnode **out)
     if (scenario->epoch_cycles || scenario->ats_sets)
         node->n_shadows = scenario->shadow_parts ? SHADOWS : SHADOW_PARTS;
     rng_seed(&node->rng, (uint64_t)scenario->seed);
-    err = init_domains(node);
+    int err = init_domains(node);
     if (!err)
         err = init_apps(node);
     if (!err)
@@ -395,13 +394,12 @@ int simnode_run_cycles(struct simnode *node, uint64_t cycles)
 int simnode_run_tick(struct simnode *node)
 {
     uint64_t tick_fs = (uint64_t)node->scenario->tick_cycles * node->period_fs;
-    int err;
 
     if (node->failed)
         return node->failed;
     if (node->ticks > 0 || node->now_fs == 0)
         begin_tick(node);
-    err = run_until(node, (node->ticks + 1) * tick_fs);
+    int err = run_until(node, (node->ticks + 1) * tick_fs);
     if (!err)
         node->ticks++;
     return err;

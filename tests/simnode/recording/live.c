@@ -115,7 +115,6 @@ static int live_read(struct source *source, uint64_t handle, struct reading *out
     size_t which = handle / GROUP_COUNT;
     uint64_t stretch = (uint64_t)live->scenario->stretch;
     struct simnode_reading reading;
-    struct reading_row *row;
     int err;
 
     if (out->cap < 1)
@@ -126,7 +125,7 @@ static int live_read(struct source *source, uint64_t handle, struct reading *out
         err = simnode_read_container(live->node, which / 2, group, &reading);
     if (err)
         return err;
-    row = reading_row(out, 0);
+    struct reading_row *row = reading_row(out, 0);
     row->cpu = -1;
     row->present = reading.present;
     row->enabled_ns = row->running_ns = reading.enabled_ns * stretch;

@@ -240,7 +240,6 @@ static json_t *caused_by(const struct recorder *recorder, size_t index)
     int64_t tick = (int64_t)simnode_ticks(recorder->node);
     double ns[SCENARIO_MAX_CAUSED];
     uint32_t there = 0;
-    json_t *object;
 
     for (size_t i = 0; i < scenario->n_containers; i++)
         if (simnode_container_runs(recorder->node, i) &&
@@ -248,7 +247,7 @@ static json_t *caused_by(const struct recorder *recorder, size_t index)
             there |= 1U << i;
     if (!(there & 1U << index) || !caused_ns(recorder->caused, index, there, ns))
         return NULL;
-    object = json_object();
+    json_t *object = json_object();
     for (size_t i = 0; i < scenario->n_containers; i++)
         if (i != index && there & 1U << i)
             json_object_set_new(object, scenario->containers[i].key, json_real(ns[i]));
@@ -335,13 +334,12 @@ static void put_counts(struct recorder *recorder)
 static int begin(struct recorder *recorder)
 {
     const struct scenario *scenario = recorder->scenario;
-    int err;
 
     recorder->before = calloc(scenario->n_containers, sizeof(*recorder->before));
     recorder->present = calloc(scenario->n_containers, sizeof(*recorder->present));
     if (!recorder->before || !recorder->present)
         return -ENOMEM;
-    err = scenario->truth_caused ? caused_new(scenario, &recorder->caused) : 0;
+    int err = scenario->truth_caused ? caused_new(scenario, &recorder->caused) : 0;
     if (!err)
         err = simnode_new(scenario, &recorder->node);
     if (err)

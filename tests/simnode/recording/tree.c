@@ -40,14 +40,12 @@ static int make_folders(char *path)
 static int write_file(const char *folder, const char *name, const char *text)
 {
     char path[PATH_SIZE + 64];
-    FILE *file;
-    bool bad;
 
     snprintf(path, sizeof(path), "%s/%s", folder, name);
-    file = fopen(path, "we");
+    FILE *file = fopen(path, "we");
     if (!file)
         return -errno;
-    bad = fprintf(file, "%s\n", text) < 0;
+    bool bad = fprintf(file, "%s\n", text) < 0;
     return fclose(file) != 0 || bad ? -EIO : 0;
 }
 
@@ -72,11 +70,10 @@ static void cpu_list(const struct container_spec *spec, char *out, size_t size)
 static int make_cgroup(const struct tree *tree, size_t container)
 {
     char path[PATH_SIZE], cpus[2048];
-    int err;
 
     path_of(tree, container, path);
     cpu_list(&tree->scenario->containers[container], cpus, sizeof(cpus));
-    err = make_folders(path);
+    int err = make_folders(path);
     if (!err)
         err = write_file(path, "cpu.max", "max 100000");
     if (!err)

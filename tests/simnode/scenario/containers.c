@@ -121,10 +121,9 @@ static int read_placement(struct field_reader *reader, json_t *object,
                           const struct machine_spec *machine, struct placement_spec *out)
 {
     const char *medium = json_string_value(json_object_get(object, "medium"));
-    int err;
 
     out->share = 1;
-    err = fields_read(reader, object, placement_fields, FIELD_COUNT(placement_fields), out);
+    int err = fields_read(reader, object, placement_fields, FIELD_COUNT(placement_fields), out);
     if (err)
         return err;
     if (out->node >= machine->sockets)
@@ -232,11 +231,9 @@ static int fill_in(struct container_spec *spec, int64_t seed, bool seed_given)
 static int read_container(struct field_reader *reader, json_t *object, struct scenario *scenario,
                           struct container_spec *spec)
 {
-    int err;
-
     spec->page_bytes = 2 << 20;
     spec->prefetch = true;
-    err = fields_read(reader, object, container_fields, FIELD_COUNT(container_fields), spec);
+    int err = fields_read(reader, object, container_fields, FIELD_COUNT(container_fields), spec);
     if (!err && (!spec->key || !*spec->key))
         err = field_error(reader, "key", "must be given");
     for (size_t i = 0; !err && &scenario->containers[i] < spec; i++)

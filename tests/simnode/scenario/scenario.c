@@ -58,12 +58,11 @@ static int read_epochs(struct field_reader *reader, json_t *object, struct scena
 {
     json_t *order = json_object_get(object, "order");
     const char *name = json_string_value(order);
-    int err;
 
     if (!object)
         return 0;
     field_enter(reader, "epochs", 0);
-    err = fields_read(reader, object, epoch_fields, FIELD_COUNT(epoch_fields), out);
+    int err = fields_read(reader, object, epoch_fields, FIELD_COUNT(epoch_fields), out);
     if (!err && out->epoch_cycles == 0)
         err = field_error(reader, "length_cycles", "must be given");
     if (!err && out->tick_cycles % out->epoch_cycles != 0)
@@ -155,12 +154,10 @@ static int read_changes(struct field_reader *reader, json_t *array, struct scena
 
 static int read_effects(struct field_reader *reader, json_t *object, struct scenario *out)
 {
-    int err;
-
     if (!object)
         return 0;
     field_enter(reader, "effects", 0);
-    err = fields_read(reader, object, effect_fields, FIELD_COUNT(effect_fields), &out->effects);
+    int err = fields_read(reader, object, effect_fields, FIELD_COUNT(effect_fields), &out->effects);
     field_leave(reader);
     return err;
 }
@@ -185,11 +182,9 @@ static char *machine_text(json_t *root)
 static int read_all(struct field_reader *reader, json_t *root, const char *folder,
                     struct scenario *out)
 {
-    int err;
-
     if (json_is_object(root) && json_integer_value(json_object_get(root, "scenario")) != 1)
         return field_error(reader, "scenario", "must be 1, the format's version");
-    err = fields_read(reader, root, top_fields, FIELD_COUNT(top_fields), out);
+    int err = fields_read(reader, root, top_fields, FIELD_COUNT(top_fields), out);
     if (!err)
         err = scenario_read_machine(reader, json_object_get(root, "machine"), &out->machine);
     if (!err)

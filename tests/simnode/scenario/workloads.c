@@ -124,14 +124,12 @@ static int check_workload(struct field_reader *reader, const struct workload_spe
 static int read_workload(struct field_reader *reader, const char *name, json_t *object,
                          const char *folder, struct workload_spec *spec)
 {
-    int err;
-
     spec->name = strdup(name);
     if (!spec->name)
         return -ENOMEM;
     if (!json_is_object(object))
         return field_error(reader, NULL, "must be an object");
-    err = read_kind(reader, object, spec);
+    int err = read_kind(reader, object, spec);
     if (!err)
         err = fields_read(reader, object, workload_fields, FIELD_COUNT(workload_fields), spec);
     if (!err && spec->kind == WORKLOAD_PHASES)

@@ -17,11 +17,10 @@
 TEST(test_high_addresses_are_their_containers)
 {
     struct scenario *scenario = parse_scenario(TWO_CONTAINERS);
-    struct simnode *node;
 
     set_trace(scenario, 0, HIGH_TRACE);
     set_trace(scenario, 1, "0 0\n1000000 0\n");
-    node = new_node(scenario);
+    struct simnode *node = new_node(scenario);
     assert_int_equal(simnode_run_tick(node), 0);
     /* Three lines for each of the two threads. */
     assert_int_equal(total_of(node, 0, GROUP_CORE, ROLE_L3_MISS_READS), 6);
@@ -36,14 +35,13 @@ TEST(test_threads_do_not_share_lines)
         "'workloads':{'w':{'kind':'random','bytes':34359738368}},'containers':["
         "{'key':'a','workload':'w','cpus':[0]},{'key':'b','workload':'w','cpus':[1]}]}");
     struct container_spec *many = &scenario->containers[0];
-    struct simnode *node;
 
     many->n_cpus = 255;
     many->cpus = realloc(many->cpus, many->n_cpus * sizeof(*many->cpus));
     assert_non_null(many->cpus);
     for (size_t i = 0; i < many->n_cpus; i++)
         many->cpus[i] = i == 0 ? 0 : (int64_t)i + 1;
-    node = new_node(scenario);
+    struct simnode *node = new_node(scenario);
     assert_int_equal(node->n_cores, 256);
     for (size_t i = 0; i < node->n_cores; i++) {
         const struct core *core = &node->cores[i];

@@ -132,16 +132,15 @@ TEST(test_ways_and_bandwidth_are_knobs_too)
 {
     struct knobs_rig rig;
     struct claim claim = {.knob = KNOB_MBA, .path = "/hog"};
-    uint64_t before, free, narrow;
 
     knobs_init(&rig);
-    before = hog_instructions(&rig);
+    uint64_t before = hog_instructions(&rig);
     assert_int_equal(simnode_run_tick(rig.node), 0);
-    free = hog_instructions(&rig) - before;
+    uint64_t free = hog_instructions(&rig) - before;
     turn(&rig, KNOB_WAYS, 2, 3, (const char *const[]){"7ff", "7"});
     before = hog_instructions(&rig);
     turn(&rig, KNOB_MBA, 5, 10, (const char *const[]){"100", "10"});
-    narrow = hog_instructions(&rig) - before;
+    uint64_t narrow = hog_instructions(&rig) - before;
     assert_true(narrow * 2 < free);
     assert_true(node_knobs_value(rig.knobs, KNOB_CPU, HOG) == 3);
 

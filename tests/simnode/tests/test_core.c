@@ -7,11 +7,9 @@
 
 static struct simnode *run_trace(struct scenario **scenario, const char *trace)
 {
-    struct simnode *node;
-
     *scenario = parse_scenario(ONE_TRACE);
     set_trace(*scenario, 0, trace);
-    node = new_node(*scenario);
+    struct simnode *node = new_node(*scenario);
     assert_int_equal(simnode_run_tick(node), 0);
     return node;
 }
@@ -47,11 +45,10 @@ TEST(test_one_miss)
 TEST(test_occupancy_from_entry)
 {
     struct scenario *scenario = parse_scenario(ONE_TRACE);
-    struct simnode *node;
 
     scenario->machine.occupancy_from_entry = true;
     set_trace(scenario, 0, "0 0\n1000000 0\n");
-    node = new_node(scenario);
+    struct simnode *node = new_node(scenario);
     assert_int_equal(simnode_run_tick(node), 0);
     /* The same miss, counted from 1 to 41: the constant is what precedes, 1 cycle. */
     assert_int_equal(total_of(node, 0, GROUP_CORE, ROLE_L3_MISS_READS), 1);
@@ -97,12 +94,11 @@ TEST(test_trace_writebacks_reach_memory)
 {
     struct scenario *scenario = parse_scenario(ONE_TRACE);
     struct simnode_unit_totals totals;
-    struct simnode *node;
 
     /* An LLC of one line: the written line is pushed out by the next read's fill. */
     scenario->machine.llc = (struct cache_spec){64, 1, 20};
     set_trace(scenario, 0, "0 0 64000\n200 128\n1000000 128\n");
-    node = new_node(scenario);
+    struct simnode *node = new_node(scenario);
     assert_int_equal(simnode_run_tick(node), 0);
     simnode_unit_totals(node, 0, &totals);
     assert_int_equal(totals.cas_writes, 1);
@@ -164,11 +160,10 @@ TEST(test_frequency_change)
 TEST(test_reference_cycles_are_those_of_the_base_frequency)
 {
     struct scenario *scenario = parse_scenario(ONE_TRACE);
-    struct simnode *node;
 
     scenario->machine.core_hz = 2e9;
     set_trace(scenario, 0, "0 0\n1000000 0\n");
-    node = new_node(scenario);
+    struct simnode *node = new_node(scenario);
     assert_int_equal(simnode_run_tick(node), 0);
     assert_int_equal(total_of(node, 0, GROUP_CORE, ROLE_CYCLES), 1000);
     assert_int_equal(total_of(node, 0, GROUP_CORE, ROLE_REF_CYCLES), 500);
@@ -181,15 +176,13 @@ TEST(test_in_order_core)
         "{'scenario':1,'tick_cycles':100000," TINY_MACHINE
         ",'workloads':{'t':{'kind':'loop','bytes':4096,'instructions_per_access':1}},"
         "'containers':[{'key':'a','workload':'t','cpus':[0]}]}");
-    struct simnode *node;
-    uint64_t before, after;
 
     scenario->machine.width = scenario->machine.window = 1;
-    node = new_node(scenario);
+    struct simnode *node = new_node(scenario);
     assert_int_equal(simnode_run_tick(node), 0);
-    before = total_of(node, 0, GROUP_CORE, ROLE_INSTRUCTIONS);
+    uint64_t before = total_of(node, 0, GROUP_CORE, ROLE_INSTRUCTIONS);
     assert_int_equal(simnode_run_tick(node), 0);
-    after = total_of(node, 0, GROUP_CORE, ROLE_INSTRUCTIONS);
+    uint64_t after = total_of(node, 0, GROUP_CORE, ROLE_INSTRUCTIONS);
     /* Every load hits the LLC, 21 cycles, and nothing goes on meanwhile. */
     assert_in_range(after - before, 100000 / 21 - 1, 100000 / 21 + 1);
     release(node, scenario);
@@ -216,12 +209,10 @@ static uint64_t naive_instructions(const struct scenario *scenario, uint64_t lat
 
         workload_next(&workload, &op);
         for (uint64_t i = 0; i <= op.bubble && more; i++, k++) {
-            int64_t done;
-
             dispatch++;
             if (k >= (size_t)window && dispatch < retire[k - (size_t)window])
                 dispatch = retire[k - (size_t)window];
-            done = dispatch + width;
+            int64_t done = dispatch + width;
             if (i == op.bubble) {
                 int64_t issue = dispatch / width;
 
@@ -255,20 +246,18 @@ TEST(test_window_equals_the_naive_model)
             parse_scenario("{'scenario':1,'tick_cycles':200000," TINY_MACHINE
                            ",'workloads':{'t':{'kind':'random','bytes':16384}},"
                            "'containers':[{'key':'a','workload':'t','cpus':[0]}]}");
-        struct simnode *node;
-        uint64_t before, after, naive;
 
         scenario->machine.width = cases[i].width;
         scenario->machine.window = cases[i].window;
         scenario->workloads[0].instructions_per_access = cases[i].gap;
         scenario->workloads[0].dependence = cases[i].dependence;
         /* All lines fit the LLC; an L1 of one set and no reuse keeps every load going there. */
-        node = new_node(scenario);
+        struct simnode *node = new_node(scenario);
         assert_int_equal(simnode_run_tick(node), 0);
-        before = total_of(node, 0, GROUP_CORE, ROLE_INSTRUCTIONS);
+        uint64_t before = total_of(node, 0, GROUP_CORE, ROLE_INSTRUCTIONS);
         assert_int_equal(simnode_run_tick(node), 0);
-        after = total_of(node, 0, GROUP_CORE, ROLE_INSTRUCTIONS);
-        naive = naive_instructions(scenario, 21, 200000, 400000);
+        uint64_t after = total_of(node, 0, GROUP_CORE, ROLE_INSTRUCTIONS);
+        uint64_t naive = naive_instructions(scenario, 21, 200000, 400000);
         /* One load in 256 finds its line in L1 or on its way, which the naive model ignores. */
         assert_in_range(after - before, (uint64_t)(0.985 * (double)naive),
                         (uint64_t)(1.015 * (double)naive));

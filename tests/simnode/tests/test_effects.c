@@ -31,12 +31,9 @@ static struct result run_node(struct simnode *node)
 
 static struct result run_trace(struct scenario *scenario, const char *trace)
 {
-    struct simnode *node;
-    struct result result;
-
     set_trace(scenario, 0, trace);
-    node = new_node(scenario);
-    result = run_node(node);
+    struct simnode *node = new_node(scenario);
+    struct result result = run_node(node);
     release(node, scenario);
     return result;
 }
@@ -44,12 +41,11 @@ static struct result run_trace(struct scenario *scenario, const char *trace)
 TEST(test_tlb_miss)
 {
     struct scenario *scenario = parse_scenario(ONE_CONTAINER);
-    struct result result;
 
     scenario->effects.tlb = true;
     scenario->machine.tlb_walk_cycles = 40;
     /* The walk comes first and nothing counts it; the second read is of the same page. */
-    result = run_trace(scenario, "0 0\n600 1024\n1000000 0\n");
+    struct result result = run_trace(scenario, "0 0\n600 1024\n1000000 0\n");
     assert_int_equal(result.true_reads, 2);
     assert_true(result.true_ns == 40 + 41.0 + 41);
     assert_int_equal(result.occupancy, 20 + 20);
@@ -58,12 +54,11 @@ TEST(test_tlb_miss)
 TEST(test_full_super_queue)
 {
     struct scenario *scenario = parse_scenario(ONE_CONTAINER);
-    struct result result;
 
     scenario->effects.super_queue = true;
     scenario->machine.super_queue = 1;
     /* The second has its entry at 41, its lookup until 61; ACT 64, RD 70, data 79, back at 81. */
-    result = run_trace(scenario, "0 0\n0 1024\n1000000 1024\n");
+    struct result result = run_trace(scenario, "0 0\n0 1024\n1000000 1024\n");
     assert_true(result.true_ns == 41.0 + 81);
     assert_int_equal(result.reads, 2);
     assert_int_equal(result.occupancy, 20 + 20);
@@ -72,14 +67,13 @@ TEST(test_full_super_queue)
 TEST(test_busy_llc)
 {
     struct scenario *scenario = parse_scenario(ONE_CONTAINER);
-    struct result result;
 
     scenario->effects.llc_busy = true;
     scenario->machine.llc_ports = 1;
     scenario->machine.llc_port_cycles = 4;
     /* The second lookup begins at 5: known at 25, ACT 28, RD 34, back at 45 as without the wait,
      * which the bus had cost it there; but now only 20 of that are counted. */
-    result = run_trace(scenario, "0 0\n0 1024\n1000000 1024\n");
+    struct result result = run_trace(scenario, "0 0\n0 1024\n1000000 1024\n");
     assert_true(result.true_ns == 41.0 + 45);
     assert_int_equal(result.occupancy, 20 + 20);
 }
@@ -88,21 +82,18 @@ TEST(test_dirty_eviction)
 {
     for (int on = 0; on < 2; on++) {
         struct scenario *scenario = parse_scenario(ONE_CONTAINER);
-        struct simnode *node;
-        struct result result;
-        uint64_t line;
 
         scenario->effects.dirty_evictions = on;
         scenario->machine.llc = (struct cache_spec){64, 1, 20};
         scenario->machine.dram.timing.rcd = 30;
         scenario->machine.dram.write_queue = 1;
         set_trace(scenario, 0, "0 0\n1000000 0\n");
-        node = new_node(scenario);
-        line = node->cores[0].line_base;
+        struct simnode *node = new_node(scenario);
+        uint64_t line = node->cores[0].line_base;
         cache_insert(&node->domains[0].llc, line + 64, true, CACHE_ALL_WAYS);
         /* A write is at the controller from 3 on, and its queue full until its WR at 33. */
         memory_write(node, line + 16, 0);
-        result = run_node(node);
+        struct result result = run_node(node);
         /* Off: known at 21, ACT 24, RD 54, back at 65. On: looks again at 31 and at 41, is known
          * then; ACT 44, RD 74, back at 85. The wait is not counted. */
         assert_true(result.true_ns == (on ? 85.0 : 65.0));
@@ -132,12 +123,10 @@ static struct scenario *two_sockets(const char *cpu)
 TEST(test_remote_memory)
 {
     struct scenario *scenario = two_sockets("1");
-    struct simnode *node;
-    struct result result;
 
     set_trace(scenario, 0, "0 0\n1000000 0\n");
-    node = new_node(scenario);
-    result = run_node(node);
+    struct simnode *node = new_node(scenario);
+    struct result result = run_node(node);
     /* Two hops more than local, all of it counted. */
     assert_true(result.true_ns == 61.0);
     assert_int_equal(result.occupancy, 40);
@@ -153,13 +142,11 @@ TEST(test_link_bandwidth)
 
     for (int limited = 0; limited < 2; limited++) {
         struct scenario *scenario = two_sockets("1");
-        struct simnode *node;
-        struct result result;
 
         scenario->machine.link_bytes_per_second = limited ? 6.4e9 : 0;
         set_trace(scenario, 0, "0 0\n0 64\n1000000 0\n");
-        node = new_node(scenario);
-        result = run_node(node);
+        struct simnode *node = new_node(scenario);
+        struct result result = run_node(node);
         assert_int_equal(result.true_reads, 2);
         /* Without a limit both are known at 21 and there at 34, read at 40 and 44, at the link
          * at 51 and 55, back at 61 and 65. With it the second is there at 44, just in time to be
@@ -194,12 +181,11 @@ TEST(test_prefetcher)
     for (int i = 0; i < 2; i++) {
         struct scenario *scenario = parse_scenario(ONE_CONTAINER);
         struct seen seen = {0};
-        struct simnode *node;
 
         scenario->machine.prefetch_degree = 2;
         scenario->machine.prefetch_distance = 4;
         set_trace(scenario, 0, traces[i]);
-        node = new_node(scenario);
+        struct simnode *node = new_node(scenario);
         seen.base = node->cores[0].line_base;
         simnode_observe(node, see_prefetch, &seen);
         run_node(node);
@@ -218,8 +204,6 @@ TEST(test_three_regions_of_an_in_order_core)
     for (size_t i = 0; i < 4; i++) {
         struct scenario *scenario = two_sockets("0");
         struct machine_spec *machine = &scenario->machine;
-        struct simnode *node;
-        struct result result;
 
         machine->width = machine->window = 1;
         machine->sockets = 4;
@@ -229,8 +213,8 @@ TEST(test_three_regions_of_an_in_order_core)
         machine->board_hop_ns = 155;
         scenario->containers[0].memory[0].node = (int64_t)i;
         set_trace(scenario, 0, "0 0\n1000000 0\n");
-        node = new_node(scenario);
-        result = run_node(node);
+        struct simnode *node = new_node(scenario);
+        struct result result = run_node(node);
         assert_true(result.true_ns == (double)latency_ns[i]);
         assert_int_equal(21 + result.occupancy, latency_ns[i]);
         assert_int_equal(total_of(node, 0, GROUP_STALLS, ROLE_LOADS_REMOTE_DRAM), i > 0);
@@ -244,14 +228,12 @@ TEST(test_remote_cache_hit)
 {
     struct scenario *scenario = two_sockets("0");
     struct simnode_reading rpq;
-    struct simnode *node;
-    struct result result;
 
     scenario->effects.remote_cache_hits = true;
     set_trace(scenario, 0, "0 0\n1000000 0\n");
-    node = new_node(scenario);
+    struct simnode *node = new_node(scenario);
     cache_insert(&node->domains[1].llc, node->cores[0].line_base, false, CACHE_ALL_WAYS);
-    result = run_node(node);
+    struct result result = run_node(node);
     /* Known at 21, there at 31, found at 51, back at 61: counted as a memory read, and none. */
     assert_int_equal(result.reads, 1);
     assert_int_equal(result.occupancy, 40);
@@ -265,12 +247,12 @@ TEST(test_joining_a_prefetch)
 {
     for (int on = 0; on < 2; on++) {
         struct scenario *scenario = parse_scenario(ONE_CONTAINER);
-        struct result result;
 
         scenario->machine.prefetch_degree = 1;
         scenario->effects.prefetch_merging = on;
         /* The fourth line in a row starts the prefetch of the fifth, which is read right after. */
-        result = run_trace(scenario, "0 0\n300 64\n300 128\n300 192\n3 256\n1000000 0\n");
+        struct result result =
+            run_trace(scenario, "0 0\n300 64\n300 128\n300 192\n3 256\n1000000 0\n");
         assert_int_equal(result.reads, 4 + on);
         assert_int_equal(result.true_reads, 4 + on);
         /* The constant of 21 cycles is added for the fifth, which did not wait that long. */
@@ -286,10 +268,9 @@ TEST(test_joining_a_prefetch)
 TEST(test_lookup_at_its_own_clock)
 {
     struct scenario *scenario = parse_scenario(ONE_CONTAINER);
-    struct result result;
 
     scenario->machine.llc_hz = 5e8; /* 20 cycles of 2 ns */
-    result = run_trace(scenario, "0 0\n1000000 0\n");
+    struct result result = run_trace(scenario, "0 0\n1000000 0\n");
     assert_true(result.true_ns == 61.0);
     assert_int_equal(result.occupancy, 20);
 }

@@ -96,11 +96,10 @@ TEST(test_core_estimate_equals_the_truth_without_effects)
 TEST(test_bandwidth_stays_below_the_peak)
 {
     struct scenario *scenario = parse_scenario(ASM_MIX);
-    struct simnode *node;
     uint64_t before = 0;
 
     scenario->epoch_cycles = 0; /* an epoch's priority leaves clocks unused */
-    node = new_node(scenario);
+    struct simnode *node = new_node(scenario);
     for (int i = 0; i < 10; i++) {
         struct simnode_unit_totals totals;
         double clocks =
@@ -151,10 +150,9 @@ TEST(test_counters_never_fall)
 {
     struct scenario *scenario = parse_scenario(FULL_MIX);
     uint64_t before[CONTAINERS + UNITS][GROUP_COUNT][GROUP_MAX_ROLES + 1] = {{{0}}};
-    struct simnode *node;
 
     scenario->containers[1].memory[0].pmm = true;
-    node = new_node(scenario);
+    struct simnode *node = new_node(scenario);
     assert_int_equal(simnode_units(node), UNITS);
     for (int i = 0; i < 3000; i++) {
         assert_int_equal(simnode_run_cycles(node, 97 + (uint64_t)i % 13), 0);
@@ -223,12 +221,10 @@ TEST(test_another_seed_is_another_run)
 
     for (int i = 0; i < 3; i++) {
         char text[2048];
-        struct scenario *scenario;
-        struct simnode *node;
 
         snprintf(text, sizeof(text), "{'seed':%d,%s", i == 2 ? 7 : 8, &ASM_MIX[1]);
-        scenario = parse_scenario(text);
-        node = new_node(scenario);
+        struct scenario *scenario = parse_scenario(text);
+        struct simnode *node = new_node(scenario);
         assert_int_equal(simnode_run_tick(node), 0);
         reads[i] = total_of(node, 1, GROUP_CORE, ROLE_L3_MISS_READS);
         release(node, scenario);

@@ -55,10 +55,8 @@ static struct scenario *with_mabs(void)
 
 static struct simnode *run(struct scenario *scenario, const char *trace)
 {
-    struct simnode *node;
-
     set_trace(scenario, 0, trace);
-    node = new_node(scenario);
+    struct simnode *node = new_node(scenario);
     assert_int_equal(simnode_run_tick(node), 0);
     return node;
 }
@@ -77,10 +75,9 @@ TEST(test_memory_and_l2)
 TEST(test_llc)
 {
     struct scenario *scenario = with_mabs();
-    struct simnode *node;
 
     set_trace(scenario, 0, "0 0\n" END);
-    node = new_node(scenario);
+    struct simnode *node = new_node(scenario);
     cache_insert(&node->domains[0].llc, node->cores[0].line_base, false, CACHE_ALL_WAYS);
     assert_int_equal(simnode_run_tick(node), 0);
     assert_counts(node, 10 + 20, 0, 1, 0);
@@ -90,10 +87,9 @@ TEST(test_llc)
 TEST(test_buffer_taken_later)
 {
     struct scenario *scenario = with_mabs();
-    struct simnode *node;
 
     scenario->machine.mab_delay_cycles = 3;
-    node = run(scenario, "0 0\n600 " OTHER_BANK "\n600 0\n" END);
+    struct simnode *node = run(scenario, "0 0\n600 " OTHER_BANK "\n600 0\n" END);
     assert_counts(node, 47 + 47 + 7, 1, 0, 2);
     assert_true(truth_ns(node) == 2 * 51.0);
     release(node, scenario);
@@ -122,11 +118,10 @@ TEST(test_buffers_run_out)
 {
     for (int on = 0; on < 2; on++) {
         struct scenario *scenario = with_mabs();
-        struct simnode *node;
 
         scenario->effects.mabs = on;
         scenario->machine.mabs = 1;
-        node = run(scenario, "0 0\n0 " OTHER_BANK "\n" END);
+        struct simnode *node = run(scenario, "0 0\n0 " OTHER_BANK "\n" END);
         /* Without the limit the second is 4 cycles behind the first, on the bus. With it, it asks
          * at 1 and has its buffer at 51: L2 61, LLC 81, ACT 84, RD 90, data 99, back at 101; the
          * wait is in no counter. */
@@ -155,10 +150,9 @@ TEST(test_late_prefetch_into_the_l2)
     for (int from_l2 = 0; from_l2 < 2; from_l2++) {
         struct scenario *scenario = with_mabs();
         struct simnode_truth truth;
-        struct simnode *node;
 
         scenario->machine.late_prefetch_from_l2 = from_l2;
-        node = run_prefetch(scenario);
+        struct simnode *node = run_prefetch(scenario);
         assert_counts(node, ROW_MISS + 3 * ROW_HIT + JOINED, from_l2, 0, 5 - from_l2);
         simnode_truth(node, 0, &truth);
         assert_int_equal(truth.reads, 5);
@@ -193,10 +187,9 @@ TEST(test_prefetch_in_two_queues)
 TEST(test_prefetch_into_the_l1)
 {
     struct scenario *scenario = with_mabs();
-    struct simnode *node;
 
     scenario->machine.prefetch_into_l1 = true;
-    node = run_prefetch(scenario);
+    struct simnode *node = run_prefetch(scenario);
     assert_counts(node, ROW_MISS + 3 * ROW_HIT + (49 - 2) + (53 - 4), 0, 0, 6);
     release(node, scenario);
 }
@@ -206,12 +199,11 @@ TEST(test_prefetch_into_the_l1)
 TEST(test_a_prefetch_without_buffer_is_dropped)
 {
     struct scenario *scenario = with_mabs();
-    struct simnode *node;
 
     scenario->machine.prefetch_into_l1 = true;
     scenario->machine.mabs = 1;
     scenario->effects.mabs = true;
-    node = run_prefetch(scenario);
+    struct simnode *node = run_prefetch(scenario);
     assert_counts(node, ROW_MISS + 4 * ROW_HIT, 0, 0, 5);
     assert_true(truth_ns(node) == 4 * 1 + ROW_MISS + 3 * ROW_HIT + (89 - 2));
     release(node, scenario);
@@ -226,14 +218,12 @@ TEST(test_stores)
         "'instructions_per_access':30}},'containers':[{'key':'a','workload':'s','cpus':[0],"
         "'pauses':[{'from_tick':2,'to_tick':2}]}]}");
     struct simnode_traffic traffic;
-    struct simnode *node;
-    struct counts counts;
 
     scenario->machine.mabs = 24;
-    node = new_node(scenario);
+    struct simnode *node = new_node(scenario);
     assert_int_equal(simnode_run_tick(node), 0);
     assert_int_equal(simnode_run_tick(node), 0);
-    counts = counts_of(node);
+    struct counts counts = counts_of(node);
     simnode_traffic(node, 0, &traffic);
     assert_true(traffic.fetched[REQUEST_RFO] > 1000);
     assert_int_equal(traffic.fetched[REQUEST_READ], 0);
@@ -253,11 +243,10 @@ TEST(test_never_more_than_there_are)
                        "'bytes':268435456,'instructions_per_access':4}},"
                        "'containers':[{'key':'a','workload':'r','cpus':[0]}]}");
     struct simnode *node = new_node(scenario);
-    struct counts counts;
 
     assert_int_equal(scenario->machine.mabs, 24);
     assert_int_equal(simnode_run_tick(node), 0);
-    counts = counts_of(node);
+    struct counts counts = counts_of(node);
     assert_true(counts.in_flight - 10 * counts.l2 <= 24 * 500000);
     assert_true(counts.in_flight >= 23 * 500000);
     release(node, scenario);
@@ -280,11 +269,10 @@ TEST(test_each_complex_has_a_cache)
 {
     for (int remote = 0; remote < 2; remote++) {
         struct scenario *scenario = two_complexes();
-        struct simnode *node;
 
         scenario->effects.remote_cache_hits = remote;
         set_trace(scenario, 0, "0 0\n" END);
-        node = new_node(scenario);
+        struct simnode *node = new_node(scenario);
         assert_int_equal(node->n_domains, 2);
         assert_int_equal(node->cores[0].domain, 1);
         assert_int_equal(node->cores[0].socket, 0);
@@ -302,10 +290,9 @@ TEST(test_bandwidth_of_a_complex)
 {
     for (int limited = 0; limited < 2; limited++) {
         struct scenario *scenario = two_complexes();
-        struct simnode *node;
 
         scenario->machine.complex_bytes_per_second = limited ? 6.4e9 : 0;
-        node = run(scenario, "0 0\n0 " OTHER_BANK "\n" END);
+        struct simnode *node = run(scenario, "0 0\n0 " OTHER_BANK "\n" END);
         assert_true(truth_ns(node) == 41.0 + (limited ? 51 : 45));
         assert_counts(node, 40 + (limited ? 50 : 44), 0, 0, 2);
         release(node, scenario);

@@ -120,7 +120,6 @@ TEST(test_pages_are_placed_by_share_and_stores_sampled)
                                         ROLE_LOADS_REMOTE_DRAM};
     static const double shares[] = {0.2, 0.3, 0.5};
     struct simnode *node = new_node(scenario);
-    const struct simnode_sample *samples;
     struct simnode_truth truth;
     size_t n, in_pmm = 0;
 
@@ -138,7 +137,7 @@ TEST(test_pages_are_placed_by_share_and_stores_sampled)
                            (double)(truth.store_bytes[0] + truth.store_bytes[1]),
                        0.2, 0.03);
     /* Every tenth is sampled. */
-    samples = simnode_samples(node, &n);
+    const struct simnode_sample *samples = simnode_samples(node, &n);
     assert_int_equal(n, total_of(node, 0, GROUP_STORES, ROLE_STORES) / 10);
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(samples[i].bytes, 8);

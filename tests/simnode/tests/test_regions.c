@@ -87,11 +87,10 @@ TEST(test_stalls_of_a_full_store_buffer)
                               : "{'kind':'stream','store_share':1,'instructions_per_access':1}",
                        "{'node':0}");
         struct simnode_truth truth;
-        struct simnode *node;
 
         if (!seldom)
             scenario->machine.store_buffer = 1;
-        node = new_node(scenario);
+        struct simnode *node = new_node(scenario);
         assert_int_equal(simnode_run_tick(node), 0);
         simnode_truth(node, 0, &truth);
         if (seldom)

@@ -243,7 +243,6 @@ TEST(test_traces_plain_and_gzip)
     char path[] = "/tmp/simnode-trace-XXXXXX", error[256];
     int fd = mkstemp(path);
     struct trace *trace = NULL;
-    gzFile file;
 
     assert_true(fd >= 0);
     assert_int_equal(write(fd, text, sizeof(text) - 1), (int)sizeof(text) - 1);
@@ -251,7 +250,7 @@ TEST(test_traces_plain_and_gzip)
     check_trace(trace);
     trace_free(trace);
 
-    file = gzopen(path, "wb");
+    gzFile file = gzopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(gzwrite(file, text, sizeof(text) - 1), (int)sizeof(text) - 1);
     assert_int_equal(gzclose(file), Z_OK);

@@ -25,10 +25,9 @@ static struct simnode_cache_totals cache_of(struct simnode *node, size_t contain
 static uint64_t instructions_with(struct scenario *scenario, double quota, struct simnode **out)
 {
     struct simnode *node = new_node(scenario);
-    uint64_t instructions;
 
     run_ticks(node, 1);
-    instructions = instructions_of(node, 0);
+    uint64_t instructions = instructions_of(node, 0);
     if (isfinite(quota))
         assert_int_equal(simnode_set_quota(node, 0, quota), 0);
     run_ticks(node, 4);
@@ -116,14 +115,13 @@ TEST(test_paused_and_resumed)
 {
     struct scenario *scenario = SIX_THREADS("c");
     struct simnode *node = new_node(scenario);
-    uint64_t first, before, cycles;
 
     run_ticks(node, 1);
-    first = instructions_of(node, 0);
+    uint64_t first = instructions_of(node, 0);
     run_ticks(node, 1);
-    before = instructions_of(node, 0);
+    uint64_t before = instructions_of(node, 0);
     first = before - first; /* in a tick with warm caches */
-    cycles = total_of(node, 0, GROUP_CORE, ROLE_CYCLES);
+    uint64_t cycles = total_of(node, 0, GROUP_CORE, ROLE_CYCLES);
     assert_int_equal(simnode_set_paused(node, 0, true), 0);
     assert_int_equal(simnode_set_paused(node, 0, true), 0);
     run_ticks(node, 2);
@@ -219,14 +217,13 @@ TEST(test_hit_time_outside_epochs)
                        ",'workloads':{'w':{'kind':'chase','sequential':true,'bytes':4096}},"
                        "'containers':[{'key':'a','workload':'w','cpus':[0]}]}");
     struct simnode *node = new_node(scenario);
-    struct simnode_cache_totals before, after;
 
     run_ticks(node, 1);
-    before = cache_of(node, 0);
+    struct simnode_cache_totals before = cache_of(node, 0);
     assert_int_equal(before.misses, 64);
     assert_true(before.miss_cycles > 64 * 30);
     run_ticks(node, 1);
-    after = cache_of(node, 0);
+    struct simnode_cache_totals after = cache_of(node, 0);
     assert_int_equal(after.misses, 64);
     assert_int_equal(after.miss_cycles, before.miss_cycles);
     assert_float_equal((double)(after.hit_cycles - before.hit_cycles) /

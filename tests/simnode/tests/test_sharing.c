@@ -11,10 +11,9 @@ TEST(test_ats_knows_what_would_have_hit_alone)
         "'containers':[{'key':'a','workload':'two','cpus':[0]},"
         "{'key':'b','workload':'hog','cpus':[1]}]}");
     struct simnode_asm_extra extra;
-    struct simnode *node;
 
     scenario->machine.llc = (struct cache_spec){128, 2, 20};
-    node = new_node(scenario);
+    struct simnode *node = new_node(scenario);
     for (int i = 0; i < 4; i++)
         assert_int_equal(simnode_run_tick(node), 0);
     simnode_asm_extra(node, 0, &extra);
@@ -65,11 +64,10 @@ TEST(test_hit_time_of_a_chase)
         ",'workloads':{'w':{'kind':'chase','sequential':true,'bytes':4096}},"
         "'containers':[{'key':'a','workload':'w','cpus':[0]}]}");
     struct simnode *node = new_node(scenario);
-    uint64_t hits, hit_time;
 
     assert_int_equal(simnode_run_tick(node), 0);
-    hits = total_of(node, 0, GROUP_ASM_EPOCHS, ROLE_HITS);
-    hit_time = total_of(node, 0, GROUP_ASM_EPOCHS, ROLE_HIT_TIME);
+    uint64_t hits = total_of(node, 0, GROUP_ASM_EPOCHS, ROLE_HITS);
+    uint64_t hit_time = total_of(node, 0, GROUP_ASM_EPOCHS, ROLE_HIT_TIME);
     assert_true(hits > 4000);
     assert_in_range(hit_time, 20 * (hits - 1), 20 * hits); /* 20 of each 21 cycles */
     release(node, scenario);
@@ -106,13 +104,12 @@ TEST(test_epochs_give_priority)
         "{'key':'d','workload':'hog','cpus':[3],'seed':8}]}");
     struct simnode *node = new_node(scenario);
     struct by_epoch by = {.node = node};
-    double own, others;
 
     simnode_observe(node, add_wait, &by);
     assert_int_equal(simnode_run_tick(node), 0);
     assert_true(by.n[0] > 500 && by.n[1] > 200);
-    own = (double)by.wait_fs[1] / (double)by.n[1];
-    others = (double)by.wait_fs[0] / (double)by.n[0];
+    double own = (double)by.wait_fs[1] / (double)by.n[1];
+    double others = (double)by.wait_fs[0] / (double)by.n[0];
     assert_true(own < 0.6 * others);
     /* All four get epochs, and every epoch is somebody's. */
     uint64_t epochs = 0;
@@ -133,8 +130,6 @@ static uint64_t misses_beside(const char *victim_ways, const char *hog_ways)
 {
     char text[2048];
     struct scenario *scenario;
-    struct simnode *node;
-    uint64_t before, after;
 
     snprintf(text, sizeof(text),
              "{'scenario':1,'tick_cycles':400000," TINY_MACHINE
@@ -145,11 +140,11 @@ static uint64_t misses_beside(const char *victim_ways, const char *hog_ways)
              "{'key':'b','workload':'hog','class':'h','cpus':[1]}]}",
              victim_ways, hog_ways);
     scenario = parse_scenario(text);
-    node = new_node(scenario);
+    struct simnode *node = new_node(scenario);
     assert_int_equal(simnode_run_tick(node), 0);
-    before = total_of(node, 0, GROUP_CORE, ROLE_L3_MISS_READS);
+    uint64_t before = total_of(node, 0, GROUP_CORE, ROLE_L3_MISS_READS);
     assert_int_equal(simnode_run_tick(node), 0);
-    after = total_of(node, 0, GROUP_CORE, ROLE_L3_MISS_READS);
+    uint64_t after = total_of(node, 0, GROUP_CORE, ROLE_L3_MISS_READS);
     release(node, scenario);
     return after - before;
 }
@@ -166,7 +161,6 @@ static uint64_t hog_bytes(double percent, const char *stores)
     char text[1024];
     struct scenario *scenario;
     struct simnode_unit_totals totals;
-    struct simnode *node;
 
     snprintf(text, sizeof(text),
              "{'scenario':1,'tick_cycles':1000000," TINY_MACHINE
@@ -175,7 +169,7 @@ static uint64_t hog_bytes(double percent, const char *stores)
              "'containers':[{'key':'b','workload':'hog','class':'h','cpus':[1,2]}]}",
              percent, stores);
     scenario = parse_scenario(text);
-    node = new_node(scenario);
+    struct simnode *node = new_node(scenario);
     assert_int_equal(simnode_run_tick(node), 0);
     simnode_unit_totals(node, 0, &totals);
     release(node, scenario);

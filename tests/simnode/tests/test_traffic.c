@@ -104,10 +104,9 @@ TEST(test_memory_of_another_socket)
 static double latency_of(struct simnode *node, struct simnode_truth *before)
 {
     struct simnode_truth now;
-    double ns;
 
     simnode_truth(node, 0, &now);
-    ns = (now.latency_ns_sum - before->latency_ns_sum) / (double)(now.reads - before->reads);
+    double ns = (now.latency_ns_sum - before->latency_ns_sum) / (double)(now.reads - before->reads);
     *before = now;
     return ns;
 }
