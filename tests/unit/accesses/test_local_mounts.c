@@ -40,26 +40,23 @@ TEST(types)
 }
 
 /* The table is read once a second, however often somebody asks. */
-TEST(age)
+FIXTURE_TEST(age, f)
 {
-    struct fixture f;
     struct local_mounts *mounts;
     const uint64_t s = LOCAL_MOUNTS_MAX_AGE_NS;
-    fixture_init(&f);
-    fixture_write(&f, "proc/1/mountinfo", "2 1 0:50 / /x rw - tmpfs x x\n");
-    assert_int_equal(local_mounts_new(&f.fs, &mounts), 0);
+    fixture_write(f, "proc/1/mountinfo", "2 1 0:50 / /x rw - tmpfs x x\n");
+    assert_int_equal(local_mounts_new(&f->fs, &mounts), 0);
     assert_true(local_mounts_has(mounts, 0, 50, s));
-    fixture_write(&f, "proc/1/mountinfo",
+    fixture_write(f, "proc/1/mountinfo",
                   "2 1 0:50 / /x rw - fuse x x\n3 1 0:51 / /y rw - xfs y y\n");
     assert_true(local_mounts_has(mounts, 0, 50, 2 * s));
     assert_false(local_mounts_has(mounts, 0, 51, 2 * s));
     assert_false(local_mounts_has(mounts, 0, 50, 2 * s + 1));
     assert_true(local_mounts_has(mounts, 0, 51, 2 * s + 1));
     /* What cannot be read whole is nothing. */
-    fixture_write(&f, "proc/1/mountinfo", "3 1 0:51 / /y rw - xfs y y\n4 1 0:52 / /z rw - xfs z");
+    fixture_write(f, "proc/1/mountinfo", "3 1 0:51 / /y rw - xfs y y\n4 1 0:52 / /z rw - xfs z");
     assert_false(local_mounts_has(mounts, 0, 51, 4 * s));
     local_mounts_free(mounts);
-    fixture_release(&f);
 }
 
 /* More than one window, in any order. */

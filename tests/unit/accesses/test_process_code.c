@@ -133,7 +133,7 @@ TEST(code_of_a_mount_of_its_own)
     assert_int_equal(got, -EACCES);
 }
 
-TEST(code_of_local_files_only)
+FIXTURE_TEST(code_of_local_files_only, f)
 {
     enum { PAGES = 8 };
     static const struct {
@@ -150,7 +150,6 @@ TEST(code_of_local_files_only)
         {"07:00", 7, false}, /* a FUSE on a disk */
         {"00:35", 0, false},
     };
-    struct fixture f;
     struct process_code *reader;
     uint8_t code[ACCESS_CODE_BYTES];
     char text[PAGES * 80] = "";
@@ -165,15 +164,14 @@ TEST(code_of_local_files_only)
                  (unsigned long)(uintptr_t)(at + i * page),
                  (unsigned long)(uintptr_t)(at + (i + 1) * page), pages[i].device, pages[i].inode);
     }
-    fixture_init(&f);
     char maps[64];
     snprintf(maps, sizeof maps, "proc/%d/maps", (int)getpid());
-    fixture_write(&f, maps, "%s", text);
-    fixture_write(&f, "proc/1/mountinfo",
+    fixture_write(f, maps, "%s", text);
+    fixture_write(f, "proc/1/mountinfo",
                   "1 0 8:1 / / rw - ext4 /dev/sda1 rw\n2 1 0:50 / /c rw - overlay overlay rw\n"
                   "3 1 0:52 / /far rw - fuse.sshfs far rw\n4 1 0:54 / /n rw - nfs4 far rw\n"
                   "5 1 7:0 / /l rw - fuseblk /dev/loop0 rw\n");
-    assert_int_equal(process_code_new(&f.fs, &reader), 0);
+    assert_int_equal(process_code_new(&f->fs, &reader), 0);
     for (size_t i = 0; i < PAGES; i++) {
         int got = process_code_read(reader, getpid(), (uintptr_t)(at + i * page), 1, code);
         if (got != (pages[i].may ? ACCESS_CODE_BYTES : -EACCES))
@@ -185,14 +183,13 @@ TEST(code_of_local_files_only)
     process_code_free(reader);
 
     /* Without the node's table nothing but memory. */
-    fixture_write(&f, "proc/1/mountinfo", "%s", "");
-    assert_int_equal(process_code_new(&f.fs, &reader), 0);
+    fixture_write(f, "proc/1/mountinfo", "%s", "");
+    assert_int_equal(process_code_new(&f->fs, &reader), 0);
     assert_int_equal(process_code_read(reader, getpid(), (uintptr_t)at, 1, code),
                      ACCESS_CODE_BYTES);
     assert_int_equal(process_code_read(reader, getpid(), (uintptr_t)(at + page), 1, code), -EACCES);
     process_code_free(reader);
     munmap(at, PAGES * page);
-    fixture_release(&f);
 }
 
 /* As dynamic compilers make it: written through one mapping, run in another. */
@@ -269,12 +266,9 @@ TEST(kinds_of_programs)
 }
 
 /* Its program's file may be anybody's: nothing but auxv is opened. */
-TEST(no_program_is_opened)
+FIXTURE_TEST(no_program_is_opened, f)
 {
-    struct fixture f;
     bool out;
-    fixture_init(&f);
-    fixture_write(&f, "proc/7/exe", "\177ELF%c%15s", 2, "");
-    assert_int_equal(process_code_is_wide(&f.fs, 7, &out), -ENOENT);
-    fixture_release(&f);
+    fixture_write(f, "proc/7/exe", "\177ELF%c%15s", 2, "");
+    assert_int_equal(process_code_is_wide(&f->fs, 7, &out), -ENOENT);
 }

@@ -375,10 +375,8 @@ TEST(lookup_by_runtime)
     }
 }
 
-TEST(lookup_by_logs)
+FIXTURE_TEST(lookup_by_logs, f)
 {
-    struct fixture f;
-    fixture_init(&f);
     struct container_names names;
     for (int i = 0; i < 50; i++) {
         char path[256];
@@ -386,12 +384,12 @@ TEST(lookup_by_logs)
                  "host/var/log/containers/other-%d_shop_cart-"
                  "%04d0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab.log",
                  i, i);
-        fixture_link(&f, path, "/var/log/pods/shop_other_" UID "/cart/0.log");
+        fixture_link(f, path, "/var/log/pods/shop_other_" UID "/cart/0.log");
     }
-    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), -ENOENT);
+    assert_int_equal(lookup(f, NAMES_AUTO, POD_CGROUP ID_A, &names), -ENOENT);
     /* The pod's folder comes before the container's link, and the sandbox gets no link at all. */
-    fixture_mkdir(&f, "host/var/log/pods/shop_cart-0_" UID);
-    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), 0);
+    fixture_mkdir(f, "host/var/log/pods/shop_cart-0_" UID);
+    assert_int_equal(lookup(f, NAMES_AUTO, POD_CGROUP ID_A, &names), 0);
     assert_true(names.pod_only);
     assert_string_equal(names.namespace_, "shop");
     assert_string_equal(names.pod, "cart-0");
@@ -399,29 +397,28 @@ TEST(lookup_by_logs)
     /* A container inside that container has nothing to do with the kubelet. */
     char nested[256] = POD_CGROUP ID_A "/docker/bbbb";
     strncat(nested, &ID_A[4], sizeof nested - strlen(nested) - 1);
-    assert_int_equal(lookup(&f, NAMES_AUTO, nested, &names), -ENOENT);
+    assert_int_equal(lookup(f, NAMES_AUTO, nested, &names), -ENOENT);
 
-    fixture_link(&f, "host/var/log/containers/cart-0_shop_cart-" ID_A ".log",
+    fixture_link(f, "host/var/log/containers/cart-0_shop_cart-" ID_A ".log",
                  "/var/log/pods/shop_cart-0_" UID "/cart/0.log");
-    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), 0);
+    assert_int_equal(lookup(f, NAMES_AUTO, POD_CGROUP ID_A, &names), 0);
     assert_false(names.pod_only);
     assert_string_equal(names.name, "cart");
     assert_string_equal(names.pod, "cart-0");
     assert_string_equal(names.namespace_, "shop");
     assert_string_equal(names.pod_uid, UID); /* from the cgroup's path */
     assert_string_equal(names.runtime, "");
-    assert_int_equal(lookup(&f, NAMES_LOGS, POD_CGROUP ID_A, &names), 0);
-    assert_int_equal(lookup(&f, NAMES_RUNTIME, POD_CGROUP ID_A, &names), -ENOENT);
+    assert_int_equal(lookup(f, NAMES_LOGS, POD_CGROUP ID_A, &names), 0);
+    assert_int_equal(lookup(f, NAMES_RUNTIME, POD_CGROUP ID_A, &names), -ENOENT);
 
     /* auto prefers the state file, which knows the image; a broken one does not hide the logs. */
-    put(&f, "host/" CONTAINERD ID_A "/config.json", "containerd-container.json");
-    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), 0);
+    put(f, "host/" CONTAINERD ID_A "/config.json", "containerd-container.json");
+    assert_int_equal(lookup(f, NAMES_AUTO, POD_CGROUP ID_A, &names), 0);
     assert_string_equal(names.image, "registry.example/shop/cart:1.4.2");
-    fixture_write(&f, "host/" CONTAINERD ID_A "/config.json", "{\"annot");
-    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), 0);
+    fixture_write(f, "host/" CONTAINERD ID_A "/config.json", "{\"annot");
+    assert_int_equal(lookup(f, NAMES_AUTO, POD_CGROUP ID_A, &names), 0);
     assert_string_equal(names.image, "");
-    assert_int_equal(lookup(&f, NAMES_RUNTIME, POD_CGROUP ID_A, &names), -EINVAL);
-    fixture_release(&f);
+    assert_int_equal(lookup(f, NAMES_RUNTIME, POD_CGROUP ID_A, &names), -EINVAL);
 }
 
 static void in_fixture(struct fixture *f, const char *path, char *out, size_t size)
@@ -430,45 +427,40 @@ static void in_fixture(struct fixture *f, const char *path, char *out, size_t si
 }
 
 /* What is no regular file of a sane size is refused, quickly. */
-TEST(strange_state_files)
+FIXTURE_TEST(strange_state_files, f)
 {
-    struct fixture f;
-    fixture_init(&f);
     struct container_names names;
     char path[512], other[512];
-    in_fixture(&f, "host/" CONTAINERD ID_A "/config.json", path, sizeof path);
+    in_fixture(f, "host/" CONTAINERD ID_A "/config.json", path, sizeof path);
 
-    fixture_mkdir(&f, "host/" CONTAINERD ID_A "/config.json");
-    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), -EINVAL);
+    fixture_mkdir(f, "host/" CONTAINERD ID_A "/config.json");
+    assert_int_equal(lookup(f, NAMES_AUTO, POD_CGROUP ID_A, &names), -EINVAL);
     assert_int_equal(rmdir(path), 0);
 
     assert_int_equal(mkfifo(path, 0600), 0); /* no writer: must not wait */
-    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), -EINVAL);
+    assert_int_equal(lookup(f, NAMES_AUTO, POD_CGROUP ID_A, &names), -EINVAL);
     assert_int_equal(unlink(path), 0);
 
-    put(&f, "host/elsewhere.json", "containerd-container.json");
-    in_fixture(&f, "host/elsewhere.json", other, sizeof other);
+    put(f, "host/elsewhere.json", "containerd-container.json");
+    in_fixture(f, "host/elsewhere.json", other, sizeof other);
     assert_int_equal(symlink(other, path), 0);
-    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), -EINVAL);
+    assert_int_equal(lookup(f, NAMES_AUTO, POD_CGROUP ID_A, &names), -EINVAL);
     assert_int_equal(unlink(path), 0);
 
-    put(&f, "host/" CONTAINERD ID_A "/config.json", "containerd-container.json");
-    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), 0);
+    put(f, "host/" CONTAINERD ID_A "/config.json", "containerd-container.json");
+    assert_int_equal(lookup(f, NAMES_AUTO, POD_CGROUP ID_A, &names), 0);
     assert_int_equal(truncate(path, 10 << 20), 0); /* 10 MB */
-    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), -EINVAL);
+    assert_int_equal(lookup(f, NAMES_AUTO, POD_CGROUP ID_A, &names), -EINVAL);
     assert_int_equal(truncate(path, 0), 0);
-    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), -EINVAL);
-    fixture_release(&f);
+    assert_int_equal(lookup(f, NAMES_AUTO, POD_CGROUP ID_A, &names), -EINVAL);
 }
 
 /* A real config.json is often 10 KiB and may be a few hundred. */
-TEST(large_but_fine)
+FIXTURE_TEST(large_but_fine, f)
 {
-    struct fixture f;
-    fixture_init(&f);
-    put(&f, "host/" CONTAINERD ID_A "/config.json", "containerd-container.json");
+    put(f, "host/" CONTAINERD ID_A "/config.json", "containerd-container.json");
     char path[512], spaces[4096];
-    in_fixture(&f, "host/" CONTAINERD ID_A "/config.json", path, sizeof path);
+    in_fixture(f, "host/" CONTAINERD ID_A "/config.json", path, sizeof path);
     memset(spaces, ' ', sizeof spaces);
     FILE *file = fopen(path, "ae");
     assert_non_null(file);
@@ -476,27 +468,23 @@ TEST(large_but_fine)
         assert_int_equal(fwrite(spaces, 1, sizeof spaces, file), sizeof spaces);
     fclose(file);
     struct container_names names;
-    assert_int_equal(lookup(&f, NAMES_AUTO, POD_CGROUP ID_A, &names), 0);
+    assert_int_equal(lookup(f, NAMES_AUTO, POD_CGROUP ID_A, &names), 0);
     assert_string_equal(names.name, "cart");
-    fixture_release(&f);
 }
 
 /* The host's absolute links are meant from the host's root, wherever that is mounted. */
-TEST(links_on_the_host)
+FIXTURE_TEST(links_on_the_host, f)
 {
-    struct fixture f;
-    fixture_init(&f);
-    put(&f, "host/data/docker/containers/" ID_A "/config.v2.json", "docker-plain.json");
-    fixture_mkdir(&f, "host/var/lib");
+    put(f, "host/data/docker/containers/" ID_A "/config.v2.json", "docker-plain.json");
+    fixture_mkdir(f, "host/var/lib");
     char path[512];
-    in_fixture(&f, "host/var/lib/docker", path, sizeof path);
+    in_fixture(f, "host/var/lib/docker", path, sizeof path);
     assert_int_equal(symlink("/data/docker", path), 0);
     struct container_names names;
-    assert_int_equal(lookup(&f, NAMES_AUTO, "/docker/" ID_A, &names), 0);
+    assert_int_equal(lookup(f, NAMES_AUTO, "/docker/" ID_A, &names), 0);
     assert_string_equal(names.name, "web");
     /* ... and cannot lead out of it. */
     assert_int_equal(unlink(path), 0);
     assert_int_equal(symlink("../../../../../../../../../../data/docker", path), 0);
-    assert_int_equal(lookup(&f, NAMES_AUTO, "/docker/" ID_A, &names), 0);
-    fixture_release(&f);
+    assert_int_equal(lookup(f, NAMES_AUTO, "/docker/" ID_A, &names), 0);
 }

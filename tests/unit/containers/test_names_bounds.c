@@ -9,20 +9,6 @@
 #define POD "/kubepods/burstable/pod" UID "/"
 #define MS UINT64_C(1000000)
 
-static int setup(void **state)
-{
-    static struct fixture fixture;
-    fixture_init(&fixture);
-    *state = &fixture;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture_release(*state);
-    return 0;
-}
-
 static int lookup(struct names *names, unsigned id, uint64_t now_ns, struct container_names *out)
 {
     char path[256], digits[65];
@@ -43,7 +29,7 @@ static void put_link(struct fixture *f, unsigned id)
 }
 
 /* Who starts a pod now and then waits for nothing. */
-TEST_ON(a_new_link_is_found_at_once, struct fixture *f, setup, teardown)
+FIXTURE_TEST(a_new_link_is_found_at_once, f)
 {
     struct names *names;
     struct container_names out;
@@ -61,7 +47,7 @@ TEST_ON(a_new_link_is_found_at_once, struct fixture *f, setup, teardown)
 }
 
 /* 8,000 in a second, none of which has a name, and then one that has. */
-TEST_ON(a_flood_reads_the_folders_twice_a_second, struct fixture *f, setup, teardown)
+FIXTURE_TEST(a_flood_reads_the_folders_twice_a_second, f)
 {
     struct names *names;
     struct container_names out;
@@ -84,7 +70,7 @@ TEST_ON(a_flood_reads_the_folders_twice_a_second, struct fixture *f, setup, tear
 }
 
 /* The same moment is not looked at twice, as when the exporter starts beside many containers. */
-TEST_ON(all_at_once_need_one_reading, struct fixture *f, setup, teardown)
+FIXTURE_TEST(all_at_once_need_one_reading, f)
 {
     struct names *names;
     struct container_names out;
@@ -97,7 +83,7 @@ TEST_ON(all_at_once_need_one_reading, struct fixture *f, setup, teardown)
     names_free(names);
 }
 
-TEST_ON(state_files_are_rationed, struct fixture *f, setup, teardown)
+FIXTURE_TEST(state_files_are_rationed, f)
 {
     struct names *names;
     struct container_names out;

@@ -14,20 +14,6 @@
 #define DOCKER "host/var/lib/docker/containers/"
 #define LINKS "host/var/log/containers/"
 
-static int setup(void **state)
-{
-    static struct fixture fixture;
-    fixture_init(&fixture);
-    *state = &fixture;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fixture_release(*state);
-    return 0;
-}
-
 static int lookup(struct fixture *f, enum names_mode mode, const char *cgroup,
                   struct container_names *out)
 {
@@ -64,7 +50,7 @@ static void expect(struct fixture *f, enum names_mode mode, const char *cgroup,
     "\"io.kubernetes.cri.sandbox-uid\":\"" uid "\""
 
 /* CRI-O copies a pod's annotations into each container's file. */
-TEST_ON(annotations_of_another_runtime, struct fixture *f, setup, teardown)
+FIXTURE_TEST(annotations_of_another_runtime, f)
 {
     fixture_write(f, CRIO EVIL "/userdata/config.json", "{\"annotations\":{%s,%s}}",
                   CONTAINERD_OTHER(EVIL_UID), CRIO_OWN(EVIL_UID));
@@ -75,7 +61,7 @@ TEST_ON(annotations_of_another_runtime, struct fixture *f, setup, teardown)
 }
 
 /* Docker merges an image's labels into those of its containers. */
-TEST_ON(labels_of_an_image, struct fixture *f, setup, teardown)
+FIXTURE_TEST(labels_of_an_image, f)
 {
     static const char file[] =
         "{\"Name\":\"/evil\",\"Config\":{\"Image\":\"evil:1\",\"Labels\":{"
@@ -91,7 +77,7 @@ TEST_ON(labels_of_an_image, struct fixture *f, setup, teardown)
 }
 
 /* Nobody's state speaks for a cgroup of another pod, nor for one that is in none. */
-TEST_ON(state_of_another_pod, struct fixture *f, setup, teardown)
+FIXTURE_TEST(state_of_another_pod, f)
 {
     struct container_names names;
     static const char *const cgroups[] = {
@@ -131,7 +117,7 @@ static void put_link(struct fixture *f, const char *namespace_, const char *pod,
 }
 
 /* A directory of an id inside a container is whatever the container's tenant made. */
-TEST_ON(what_is_inside_has_no_names, struct fixture *f, setup, teardown)
+FIXTURE_TEST(what_is_inside_has_no_names, f)
 {
     struct container_names names;
     fixture_write(f, CONTAINERD VICTIM "/config.json", "{\"annotations\":{%s}}",
@@ -160,7 +146,7 @@ static const char *text_of(char letter, size_t n)
 
 /* A container of another pod, called like the beginning of the victim's id, whose link is cut so
  * that it seems to end with that. */
-TEST_ON(a_cut_link_of_another_pod, struct fixture *f, setup, teardown)
+FIXTURE_TEST(a_cut_link_of_another_pod, f)
 {
     struct container_names names;
     char name[64];
@@ -172,7 +158,7 @@ TEST_ON(a_cut_link_of_another_pod, struct fixture *f, setup, teardown)
 }
 
 /* What points to nowhere, or is no link, says nothing. */
-TEST_ON(links_without_a_pod, struct fixture *f, setup, teardown)
+FIXTURE_TEST(links_without_a_pod, f)
 {
     struct container_names names;
     fixture_link(f, LINKS "payments-0_prod_a-" VICTIM ".log", "/none");
@@ -183,7 +169,7 @@ TEST_ON(links_without_a_pod, struct fixture *f, setup, teardown)
 }
 
 /* A cut link names its container as long as no other one could be meant. */
-TEST_ON(cut_links_of_the_own_pod, struct fixture *f, setup, teardown)
+FIXTURE_TEST(cut_links_of_the_own_pod, f)
 {
     char pod[256];
     snprintf(pod, sizeof pod, "%s", text_of('p', 190));
@@ -195,7 +181,7 @@ TEST_ON(cut_links_of_the_own_pod, struct fixture *f, setup, teardown)
 }
 
 /* Two that could be: neither. The pod is known, and it is not taken for the sandbox. */
-TEST_ON(two_cut_links, struct fixture *f, setup, teardown)
+FIXTURE_TEST(two_cut_links, f)
 {
     struct container_names names;
     char pod[256], name[2][8] = {"one", "two"};
@@ -209,7 +195,7 @@ TEST_ON(two_cut_links, struct fixture *f, setup, teardown)
 }
 
 /* A name so long that nothing of the id is left hides nobody. */
-TEST_ON(a_link_without_an_id, struct fixture *f, setup, teardown)
+FIXTURE_TEST(a_link_without_an_id, f)
 {
     struct container_names names;
     char pod[256];

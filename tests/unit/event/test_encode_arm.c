@@ -33,12 +33,10 @@ static const struct {
     {ROLE_MEMORY_STALLS, {0x4005, 0x4005, 0x4005, 0x4005, 0x4005, 0x4005, 0, 0x4005}},
 };
 
-TEST(every_row)
+FIXTURE_TEST(every_row, fixture)
 {
-    struct fixture fixture;
     struct verdict why;
     size_t rows = 0, expected = 0;
-    fixture_init(&fixture);
     for (int cpu = 0; cpu < CPUS; cpu++) {
         for (int role = 0; role < ROLE_COUNT; role++)
             rows += cpus[cpu]->event[role] != NULL;
@@ -52,14 +50,13 @@ TEST(every_row)
             if (!text)
                 continue;
             expected++;
-            assert_int_equal(encode_event(&fixture.fs, text, &event, &why), 0);
+            assert_int_equal(encode_event(&fixture->fs, text, &event, &why), 0);
             assert_int_equal(event.attr.type, PERF_TYPE_RAW);
             assert_int_equal(event.attr.config, numbers[i].event[cpu]);
             encoded_event_release(&event);
         }
     }
     assert_int_equal(rows, expected);
-    fixture_release(&fixture);
 }
 
 /* Beside the counter of cycles, with all roles that the core has and the group is not without. */
@@ -109,23 +106,20 @@ static void write_midr(struct fixture *fixture, int cpu, const char *text)
     fixture_write(fixture, path, "%s\n", text);
 }
 
-TEST(midr_of_the_machine)
+FIXTURE_TEST(midr_of_the_machine, fixture)
 {
-    struct fixture fixture;
     uint64_t midr = 1;
-    fixture_init(&fixture);
-    assert_int_equal(cpu_midr(&fixture.fs, &midr), -ENOENT);
-    fixture_write(&fixture, "sys/devices/system/cpu/online", "1-2\n");
-    assert_int_equal(cpu_midr(&fixture.fs, &midr), -ENOENT);
-    write_midr(&fixture, 1, "0x00000000410fd840");
-    write_midr(&fixture, 2, "0x00000000411fd841"); /* a later revision */
-    assert_int_equal(cpu_midr(&fixture.fs, &midr), 0);
+    assert_int_equal(cpu_midr(&fixture->fs, &midr), -ENOENT);
+    fixture_write(fixture, "sys/devices/system/cpu/online", "1-2\n");
+    assert_int_equal(cpu_midr(&fixture->fs, &midr), -ENOENT);
+    write_midr(fixture, 1, "0x00000000410fd840");
+    write_midr(fixture, 2, "0x00000000411fd841"); /* a later revision */
+    assert_int_equal(cpu_midr(&fixture->fs, &midr), 0);
     assert_int_equal(midr, 0x410fd840);
-    write_midr(&fixture, 2, "0x00000000410fd8e0"); /* another core */
+    write_midr(fixture, 2, "0x00000000410fd8e0"); /* another core */
     midr = 1;
-    assert_int_equal(cpu_midr(&fixture.fs, &midr), -ENOENT);
-    write_midr(&fixture, 2, "?");
-    assert_int_equal(cpu_midr(&fixture.fs, &midr), -ENOENT);
+    assert_int_equal(cpu_midr(&fixture->fs, &midr), -ENOENT);
+    write_midr(fixture, 2, "?");
+    assert_int_equal(cpu_midr(&fixture->fs, &midr), -ENOENT);
     assert_int_equal(midr, 1);
-    fixture_release(&fixture);
 }

@@ -93,30 +93,27 @@ TEST(test_short_error_buffer)
     }
 }
 
-TEST(test_load)
+FIXTURE_TEST(test_load, fixture)
 {
-    struct fixture fixture;
     struct events_file file;
     char path[128], error[512];
-    fixture_init(&fixture);
 
-    fixture_write(&fixture, "host/events.json", "{\"roles\":{\"cycles\":\"software:dummy\"}}");
-    snprintf(path, sizeof path, "%s/host/events.json", fixture.root);
+    fixture_write(fixture, "host/events.json", "{\"roles\":{\"cycles\":\"software:dummy\"}}");
+    snprintf(path, sizeof path, "%s/host/events.json", fixture->root);
     assert_int_equal(events_file_load(path, &file, error, sizeof error), 0);
     assert_string_equal(file.event[ROLE_CYCLES], "software:dummy");
     events_file_release(&file);
 
-    fixture_write(&fixture, "host/events.json", "{\"roles\":{\n\"bar\":\"software:dummy\"}}");
+    fixture_write(fixture, "host/events.json", "{\"roles\":{\n\"bar\":\"software:dummy\"}}");
     assert_int_equal(events_file_load(path, &file, error, sizeof error), -EINVAL);
     assert_non_null(strstr(error, "events.json: line 2: unknown role \"bar\""));
 
-    snprintf(path, sizeof path, "%s/host/missing.json", fixture.root);
+    snprintf(path, sizeof path, "%s/host/missing.json", fixture->root);
     assert_int_equal(events_file_load(path, &file, error, sizeof error), -ENOENT);
     assert_non_null(strstr(error, "missing.json: No such file"));
 
-    snprintf(path, sizeof path, "%s/host", fixture.root);
+    snprintf(path, sizeof path, "%s/host", fixture->root);
     assert_int_equal(events_file_load(path, &file, error, sizeof error), -EISDIR);
-    fixture_release(&fixture);
 }
 
 TEST(test_size_limit)

@@ -67,14 +67,12 @@ static void write_pressure(struct fixture *tree, const char *cpu, const char *me
     fixture_write(tree, "proc/pressure/io", "some avg10=1.50 avg60=0.00\n");
 }
 
-TEST(it_is_read_every_few_seconds)
+FIXTURE_TEST(it_is_read_every_few_seconds, tree)
 {
-    struct fixture tree;
     struct host host;
-    fixture_init(&tree);
-    write_pressure(&tree, "10.00", "2.00");
-    fixture_write(&tree, "proc/stat", "cpu  100 0 0 900 0 0 0 0 0 0\ncpu0 1\n");
-    host_init(&host, &tree.fs);
+    write_pressure(tree, "10.00", "2.00");
+    fixture_write(tree, "proc/stat", "cpu  100 0 0 900 0 0 0 0 0 0\ncpu0 1\n");
+    host_init(&host, &tree->fs);
     host_tick(&host, second_ns); /* the machine has just booted */
     assert_float_equal(host.known.cpu_pressure, 0.1, 1e-12);
     assert_float_equal(host.known.memory_pressure, 0.02, 1e-12);
@@ -82,8 +80,8 @@ TEST(it_is_read_every_few_seconds)
     assert_null(host.known.why_no_pressure);
     assert_true(isnan(host.known.steal)); /* since when? */
 
-    write_pressure(&tree, "20.00", "0.00");
-    fixture_write(&tree, "proc/stat", "cpu  150 0 0 1340 0 0 0 10 0 0\ncpu0 1\n");
+    write_pressure(tree, "20.00", "0.00");
+    fixture_write(tree, "proc/stat", "cpu  150 0 0 1340 0 0 0 10 0 0\ncpu0 1\n");
     uint64_t before = malloc_count();
     host_tick(&host, (1 + HOST_EVERY_SECONDS) * second_ns - 1);
     assert_float_equal(host.known.cpu_pressure, 0.1, 1e-12);
@@ -94,24 +92,21 @@ TEST(it_is_read_every_few_seconds)
         assert_int_equal(malloc_count(), before);
 
     /* Idle time was taken back. */
-    fixture_write(&tree, "proc/stat", "cpu  150 0 0 1339 0 0 0 10 0 0\ncpu0 1\n");
+    fixture_write(tree, "proc/stat", "cpu  150 0 0 1339 0 0 0 10 0 0\ncpu0 1\n");
     host_tick(&host, 200 * second_ns);
     assert_true(isnan(host.known.steal));
-    fixture_write(&tree, "proc/stat", "cpu  150 0 0 1439 0 0 0 10 0 0\ncpu0 1\n");
+    fixture_write(tree, "proc/stat", "cpu  150 0 0 1439 0 0 0 10 0 0\ncpu0 1\n");
     host_tick(&host, 300 * second_ns);
     assert_true(host.known.steal == 0);
     host_release(&host);
-    fixture_release(&tree);
 }
 
 /* Built without PSI, and with a /proc/stat of another kind of kernel. */
-TEST(what_the_kernel_does_not_say_is_not_known)
+FIXTURE_TEST(what_the_kernel_does_not_say_is_not_known, tree)
 {
-    struct fixture tree;
     struct host host;
-    fixture_init(&tree);
     size_t fds = fixture_open_fds();
-    host_init(&host, &tree.fs);
+    host_init(&host, &tree->fs);
     assert_true(isnan(host.known.cpu_pressure));
     for (int i = 1; i < 3; i++) {
         host_tick(&host, (uint64_t)i * 10 * second_ns);
@@ -120,13 +115,12 @@ TEST(what_the_kernel_does_not_say_is_not_known)
         assert_non_null(strstr(host.known.why_no_pressure, "psi=0"));
     }
     host_release(&host);
-    fixture_write(&tree, "proc/stat", "cpu  1 2 3 4\n");
-    host_init(&host, &tree.fs);
+    fixture_write(tree, "proc/stat", "cpu  1 2 3 4\n");
+    host_init(&host, &tree->fs);
     for (int i = 1; i < 3; i++)
         host_tick(&host, (uint64_t)i * 10 * second_ns);
     assert_true(isnan(host.known.steal));
     host_release(&host);
     host_release(&host);
     assert_int_equal(fixture_open_fds(), fds);
-    fixture_release(&tree);
 }

@@ -87,56 +87,48 @@ static void make_machine(struct fixture *f)
     link_device(f, "block/dm-0", "devices/virtual/block/dm-0", "../");
 }
 
-TEST(disks)
+FIXTURE_TEST(disks, f)
 {
-    struct fixture f;
-    fixture_init(&f);
-    make_machine(&f);
-    assert_int_equal(pmem_disk_of(&f.fs, 259, 0), PMEM_DISK_DAX);
-    assert_int_equal(pmem_disk_of(&f.fs, 259, 1), PMEM_DISK_DAX); /* a partition */
-    assert_int_equal(pmem_disk_of(&f.fs, 259, 2), PMEM_DISK_NO);  /* sector mode */
-    assert_int_equal(pmem_disk_of(&f.fs, 8, 0), PMEM_DISK_NO);
-    assert_int_equal(pmem_disk_of(&f.fs, 8, 1), PMEM_DISK_NO);
-    assert_int_equal(pmem_disk_of(&f.fs, 253, 0), PMEM_DISK_DAX);     /* two pmem disks */
-    assert_int_equal(pmem_disk_of(&f.fs, 253, 1), PMEM_DISK_UNKNOWN); /* one of them is not */
-    assert_int_equal(pmem_disk_of(&f.fs, 253, 2), PMEM_DISK_NO);      /* dm without DAX */
-    assert_int_equal(pmem_disk_of(&f.fs, 7, 7), PMEM_DISK_UNKNOWN);   /* sysfs has no such disk */
+    make_machine(f);
+    assert_int_equal(pmem_disk_of(&f->fs, 259, 0), PMEM_DISK_DAX);
+    assert_int_equal(pmem_disk_of(&f->fs, 259, 1), PMEM_DISK_DAX); /* a partition */
+    assert_int_equal(pmem_disk_of(&f->fs, 259, 2), PMEM_DISK_NO);  /* sector mode */
+    assert_int_equal(pmem_disk_of(&f->fs, 8, 0), PMEM_DISK_NO);
+    assert_int_equal(pmem_disk_of(&f->fs, 8, 1), PMEM_DISK_NO);
+    assert_int_equal(pmem_disk_of(&f->fs, 253, 0), PMEM_DISK_DAX);     /* two pmem disks */
+    assert_int_equal(pmem_disk_of(&f->fs, 253, 1), PMEM_DISK_UNKNOWN); /* one of them is not */
+    assert_int_equal(pmem_disk_of(&f->fs, 253, 2), PMEM_DISK_NO);      /* dm without DAX */
+    assert_int_equal(pmem_disk_of(&f->fs, 7, 7), PMEM_DISK_UNKNOWN);   /* sysfs has no such disk */
     /* A device that is its own slave. */
-    link_device(&f, "dev/block/253:9", "devices/virtual/block/dm-9", "../../");
-    fixture_write(&f, "sys/devices/virtual/block/dm-9/queue/dax", "1\n");
-    fixture_write(&f, "sys/devices/virtual/block/dm-9/dev", "253:9\n");
-    link_device(&f, "devices/virtual/block/dm-9/slaves/dm-9", "devices/virtual/block/dm-9",
+    link_device(f, "dev/block/253:9", "devices/virtual/block/dm-9", "../../");
+    fixture_write(f, "sys/devices/virtual/block/dm-9/queue/dax", "1\n");
+    fixture_write(f, "sys/devices/virtual/block/dm-9/dev", "253:9\n");
+    link_device(f, "devices/virtual/block/dm-9/slaves/dm-9", "devices/virtual/block/dm-9",
                 "../../../../../");
-    assert_int_equal(pmem_disk_of(&f.fs, 253, 9), PMEM_DISK_UNKNOWN);
-    fixture_release(&f);
+    assert_int_equal(pmem_disk_of(&f->fs, 253, 9), PMEM_DISK_UNKNOWN);
 }
 
-TEST(dax_devices)
+FIXTURE_TEST(dax_devices, f)
 {
-    struct fixture f;
-    fixture_init(&f);
-    make_machine(&f);
-    assert_true(pmem_is_dax_device(&f.fs, 252, 1));
-    assert_false(pmem_is_dax_device(&f.fs, 252, 2)); /* set aside by firmware, volatile */
-    assert_false(pmem_is_dax_device(&f.fs, 1, 5));
-    assert_false(pmem_is_dax_device(&f.fs, 9, 9));
-    fixture_release(&f);
+    make_machine(f);
+    assert_true(pmem_is_dax_device(&f->fs, 252, 1));
+    assert_false(pmem_is_dax_device(&f->fs, 252, 2)); /* set aside by firmware, volatile */
+    assert_false(pmem_is_dax_device(&f->fs, 1, 5));
+    assert_false(pmem_is_dax_device(&f->fs, 9, 9));
 }
 
-TEST(the_node)
+FIXTURE_TEST(the_node, f)
 {
-    struct fixture f;
     struct pmem_node node;
     struct verdict why = {0};
-    fixture_init(&f);
-    pmem_node_detect(&f.fs, &node);
+    pmem_node_detect(&f->fs, &node);
     assert_int_equal(node.dimms + node.dax_disks + node.other_disks + node.dax_devices, 0);
     assert_false(pmem_node_usable(&node, &why));
     assert_int_equal(why.reason, REASON_NO_DEVICE);
     assert_non_null(strstr(why.words, "no persistent memory"));
 
-    make_machine(&f);
-    pmem_node_detect(&f.fs, &node);
+    make_machine(f);
+    pmem_node_detect(&f->fs, &node);
     assert_int_equal(node.dimms, 2);
     assert_int_equal(node.dax_disks, 2);
     assert_int_equal(node.other_disks, 1);
@@ -149,7 +141,6 @@ TEST(the_node)
     node.other_disks = 1;
     assert_false(pmem_node_usable(&node, &why));
     assert_non_null(strstr(why.words, "sector mode"));
-    fixture_release(&f);
 }
 
 /* ---- mappings, with files of a made-up machine ---- */

@@ -74,96 +74,85 @@ TEST(perfs_own_clock)
     sampler_rig_release(&rig);
 }
 
-TEST(one_order_over_all_cpus)
+SAMPLER_TEST(one_order_over_all_cpus)
 {
-    struct sampler_rig rig;
-    sampler_rig_open(&rig);
     for (uint64_t i = 1; i <= 12; i++) /* in turn, but for CPU 0, which has two each */
-        assert_true(rings_put_sample(&rig.fake, i % 4 < 2 ? 0 : (int)(i % 4) - 1, i, i));
-    sampler_drain(rig.sampler);
-    sampler_rig_assert_addresses(&rig, (const uint64_t[]){1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12},
+        assert_true(rings_put_sample(&rig->fake, i % 4 < 2 ? 0 : (int)(i % 4) - 1, i, i));
+    sampler_drain(rig->sampler);
+    sampler_rig_assert_addresses(rig, (const uint64_t[]){1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12},
                                  12);
-    assert_int_equal(sampler_counts(rig.sampler, 0).samples, 12);
-    assert_int_equal(rig.seen.settled, 998 * (uint64_t)MS);
+    assert_int_equal(sampler_counts(rig->sampler, 0).samples, 12);
+    assert_int_equal(rig->seen.settled, 998 * (uint64_t)MS);
 
     /* Too new: on another CPU there may be an earlier one that did not arrive. */
-    uint64_t now = rig.fake.now += 10 * MS;
-    assert_true(rings_put_sample(&rig.fake, 0, now - 3 * MS, 20));
-    assert_true(rings_put_sample(&rig.fake, 0, now - 1 * MS, 22));
-    sampler_drain(rig.sampler);
-    assert_int_equal(rig.seen.n, 13);
-    assert_true(rings_put_sample(&rig.fake, 1, now - 2 * MS, 21));
-    rig.fake.now += 10 * MS;
-    sampler_drain(rig.sampler);
-    assert_int_equal(rig.seen.n, 15);
+    uint64_t now = rig->fake.now += 10 * MS;
+    assert_true(rings_put_sample(&rig->fake, 0, now - 3 * MS, 20));
+    assert_true(rings_put_sample(&rig->fake, 0, now - 1 * MS, 22));
+    sampler_drain(rig->sampler);
+    assert_int_equal(rig->seen.n, 13);
+    assert_true(rings_put_sample(&rig->fake, 1, now - 2 * MS, 21));
+    rig->fake.now += 10 * MS;
+    sampler_drain(rig->sampler);
+    assert_int_equal(rig->seen.n, 15);
     for (uint64_t i = 0; i < 3; i++)
-        assert_int_equal(rig.seen.at[12 + i].sample.address, 20 + i);
-    sampler_rig_release(&rig);
+        assert_int_equal(rig->seen.at[12 + i].sample.address, 20 + i);
 }
 
-TEST(around_the_end_of_the_buffer)
+SAMPLER_TEST(around_the_end_of_the_buffer)
 {
-    struct sampler_rig rig;
-    sampler_rig_open(&rig);
     uint64_t time = 1, n = 0;
     for (int round = 0; round < 40; round++) {
         uint64_t before = n;
-        while (rings_put_sample(&rig.fake, round % RIG_CPUS, time, time)) {
+        while (rings_put_sample(&rig->fake, round % RIG_CPUS, time, time)) {
             time++;
             n++;
         }
         assert_int_equal(n - before, rings_page_size() / 40); /* all the room is there again */
-        rig.fake.now = time + 2 * MS;
-        sampler_drain(rig.sampler);
+        rig->fake.now = time + 2 * MS;
+        sampler_drain(rig->sampler);
     }
-    assert_int_equal(rig.seen.n, n);
+    assert_int_equal(rig->seen.n, n);
     for (uint64_t i = 0; i < n; i++)
-        assert_int_equal(rig.seen.at[i].sample.address, i + 1);
-    assert_int_equal(sampler_counts(rig.sampler, 0).broken, 0);
-    sampler_rig_release(&rig);
+        assert_int_equal(rig->seen.at[i].sample.address, i + 1);
+    assert_int_equal(sampler_counts(rig->sampler, 0).broken, 0);
 }
 
 /* What must wait fills the room there is, and the last record of it is cut. */
-TEST(no_room_for_more)
+SAMPLER_TEST(no_room_for_more)
 {
-    struct sampler_rig rig;
-    sampler_rig_open(&rig);
-    uint64_t n = 0, first = rig.fake.now;
+    uint64_t n = 0, first = rig->fake.now;
     for (int round = 0; round < 3; round++) {
-        while (rings_put_sample(&rig.fake, 0, first + n, n))
+        while (rings_put_sample(&rig->fake, 0, first + n, n))
             n++;
-        sampler_drain(rig.sampler);
-        assert_int_equal(rig.seen.n, 0);
+        sampler_drain(rig->sampler);
+        assert_int_equal(rig->seen.n, 0);
     }
-    while (rings_put_sample(&rig.fake, 0, first + n, n))
+    while (rings_put_sample(&rig->fake, 0, first + n, n))
         n++;
-    sampler_drain(rig.sampler);
-    assert_false(rings_put_sample(&rig.fake, 0, first + n, n)); /* here the kernel counts it lost */
-    rig.fake.now += 10 * MS;
-    sampler_drain(rig.sampler); /* all of it, for it says so */
-    assert_int_equal(rig.seen.n, n);
+    sampler_drain(rig->sampler);
+    assert_false(
+        rings_put_sample(&rig->fake, 0, first + n, n)); /* here the kernel counts it lost */
+    rig->fake.now += 10 * MS;
+    sampler_drain(rig->sampler); /* all of it, for it says so */
+    assert_int_equal(rig->seen.n, n);
     for (uint64_t i = 0; i < n; i++)
-        assert_int_equal(rig.seen.at[i].sample.address, i);
-    assert_int_equal(sampler_counts(rig.sampler, 0).broken, 0);
-    sampler_rig_release(&rig);
+        assert_int_equal(rig->seen.at[i].sample.address, i);
+    assert_int_equal(sampler_counts(rig->sampler, 0).broken, 0);
 }
 
-TEST(losses_and_throttling)
+SAMPLER_TEST(losses_and_throttling)
 {
-    struct sampler_rig rig;
-    sampler_rig_open(&rig);
-    rings_put_lost(&rig.fake, 0, PERF_RECORD_LOST, 5, 12);
-    rings_put_lost(&rig.fake, 1, PERF_RECORD_LOST_SAMPLES, 6, 30);
-    rings_put_lost(&rig.fake, 2, PERF_RECORD_THROTTLE, 7, 0);
-    rings_put_lost(&rig.fake, 2, PERF_RECORD_UNTHROTTLE, 8, 0);
-    assert_true(rings_put_sample(&rig.fake, 0, 9, 9));
-    sampler_drain(rig.sampler);
-    struct sampler_counts counts = sampler_counts(rig.sampler, 0);
+    rings_put_lost(&rig->fake, 0, PERF_RECORD_LOST, 5, 12);
+    rings_put_lost(&rig->fake, 1, PERF_RECORD_LOST_SAMPLES, 6, 30);
+    rings_put_lost(&rig->fake, 2, PERF_RECORD_THROTTLE, 7, 0);
+    rings_put_lost(&rig->fake, 2, PERF_RECORD_UNTHROTTLE, 8, 0);
+    assert_true(rings_put_sample(&rig->fake, 0, 9, 9));
+    sampler_drain(rig->sampler);
+    struct sampler_counts counts = sampler_counts(rig->sampler, 0);
     assert_int_equal(counts.samples, 1);
     assert_int_equal(counts.lost, 42);
     assert_int_equal(counts.throttles, 1);
-    assert_int_equal(rig.seen.n, 5); /* who keeps mappings must hear of losses */
-    sampler_rig_release(&rig);
+    assert_int_equal(rig->seen.n, 5); /* who keeps mappings must hear of losses */
 }
 
 /* Each event with buffers of its own: what drowns one does not touch the other. */
@@ -283,25 +272,23 @@ TEST(missing_mappings_are_told_of)
     sampler_rig_release(&rig);
 }
 
-TEST(a_broken_buffer)
+SAMPLER_TEST(a_broken_buffer)
 {
-    struct sampler_rig rig;
-    sampler_rig_open(&rig);
     static const uint8_t nonsense[40] = {9, 0, 0, 0, 2, 0, 0xff, 0xff};
     static const uint8_t empty[8] = {9, 0, 0, 0, 2, 0, 0, 0};
-    assert_true(rings_put(&rig.fake, 0, nonsense, sizeof nonsense)); /* larger than any buffer */
-    assert_true(rings_put(&rig.fake, 1, empty, sizeof empty));
-    rig.fake.ring[2]->data_head = 1000000; /* further than the buffer is large */
-    sampler_drain(rig.sampler);
-    assert_int_equal(sampler_counts(rig.sampler, 0).broken, 3);
-    assert_int_equal(rig.seen.n, 0);
+    assert_true(rings_put(&rig->fake, 0, nonsense, sizeof nonsense)); /* larger than any buffer */
+    assert_true(rings_put(&rig->fake, 1, empty, sizeof empty));
+    rig->fake.ring[2]->data_head = 1000000; /* further than the buffer is large */
+    sampler_drain(rig->sampler);
+    assert_int_equal(sampler_counts(rig->sampler, 0).broken, 3);
+    assert_int_equal(rig->seen.n, 0);
     for (int cpu = 0; cpu < RIG_CPUS; cpu++) /* it goes on */
-        assert_true(rings_put_sample(&rig.fake, cpu, rig.fake.now + (uint64_t)cpu, (uint64_t)cpu));
-    rig.fake.now += 10 * MS;
-    sampler_drain(rig.sampler);
-    sampler_rig_assert_addresses(&rig, (const uint64_t[]){0, 1, 2}, 3);
-    assert_int_equal(sampler_counts(rig.sampler, 0).broken, 3);
-    sampler_rig_release(&rig);
+        assert_true(
+            rings_put_sample(&rig->fake, cpu, rig->fake.now + (uint64_t)cpu, (uint64_t)cpu));
+    rig->fake.now += 10 * MS;
+    sampler_drain(rig->sampler);
+    sampler_rig_assert_addresses(rig, (const uint64_t[]){0, 1, 2}, 3);
+    assert_int_equal(sampler_counts(rig->sampler, 0).broken, 3);
 }
 
 /* A sink that waits, as for another process's memory. */
@@ -350,25 +337,22 @@ TEST(a_thread_that_waits_is_left)
     }
 }
 
-TEST(the_thread_keeps_up)
+SAMPLER_TEST(the_thread_keeps_up)
 {
     enum { N = 100000 };
-    struct sampler_rig rig;
-    sampler_rig_open(&rig);
-    rig.seen.late_is_fine = true; /* this clock stands still */
-    assert_int_equal(sampler_start(rig.sampler), 0);
-    assert_int_equal(sampler_start(rig.sampler), -EALREADY);
+    rig->seen.late_is_fine = true; /* this clock stands still */
+    assert_int_equal(sampler_start(rig->sampler), 0);
+    assert_int_equal(sampler_start(rig->sampler), -EALREADY);
     for (uint64_t i = 1; i <= N; i++)
-        while (!rings_put_sample(&rig.fake, (int)(i % RIG_CPUS), i, i))
+        while (!rings_put_sample(&rig->fake, (int)(i % RIG_CPUS), i, i))
             sched_yield(); /* the buffer is full: the thread is to empty it */
-    while (sampler_counts(rig.sampler, 0).samples < N)
+    while (sampler_counts(rig->sampler, 0).samples < N)
         usleep(1000);
-    sampler_free(rig.sampler);
-    rig.sampler = NULL;
-    assert_int_equal(rig.seen.n, N);
+    sampler_free(rig->sampler);
+    rig->sampler = NULL;
+    assert_int_equal(rig->seen.n, N);
     uint64_t sum = 0;
     for (size_t i = 0; i < N; i++)
-        sum += rig.seen.at[i].sample.address;
+        sum += rig->seen.at[i].sample.address;
     assert_true(sum == (uint64_t)N * (N + 1) / 2);
-    sampler_rig_release(&rig);
 }

@@ -119,24 +119,21 @@ TEST(cpus_come_and_go)
 }
 
 /* Gone and back between two passes: the event is dead, and is opened again. */
-TEST(a_cpu_that_was_away)
+SAMPLER_TEST(a_cpu_that_was_away)
 {
-    struct sampler_rig rig;
-    sampler_rig_open(&rig);
-    assert_int_equal(sampler_start(rig.sampler), 0);
-    pthread_mutex_lock(&rig.fake.lock);
-    rig.fake.hung = 100001;
-    pthread_mutex_unlock(&rig.fake.lock);
+    assert_int_equal(sampler_start(rig->sampler), 0);
+    pthread_mutex_lock(&rig->fake.lock);
+    rig->fake.hung = 100001;
+    pthread_mutex_unlock(&rig->fake.lock);
     uint64_t one = 1;
     for (int i = 0; one != 0 && i < 60000; i++) {
         usleep(1000);
-        pthread_mutex_lock(&rig.fake.lock);
-        one = (uint64_t)rig.fake.hung;
-        pthread_mutex_unlock(&rig.fake.lock);
+        pthread_mutex_lock(&rig->fake.lock);
+        one = (uint64_t)rig->fake.hung;
+        pthread_mutex_unlock(&rig->fake.lock);
     }
-    sampler_free(rig.sampler);
-    rig.sampler = NULL;
+    sampler_free(rig->sampler);
+    rig->sampler = NULL;
     assert_int_equal(one, 0);
-    assert_int_equal(rig.fake.enabled, RIG_CPUS + 1);
-    sampler_rig_release(&rig);
+    assert_int_equal(rig->fake.enabled, RIG_CPUS + 1);
 }

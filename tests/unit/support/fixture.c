@@ -92,3 +92,17 @@ size_t fixture_open_fds(void)
     closedir(dir);
     return n;
 }
+
+int fixture_setup(void **state)
+{
+    static struct fixture fixture;
+    fixture_init(&fixture);
+    *state = &fixture;
+    return 0;
+}
+
+int fixture_teardown(void **state)
+{
+    fixture_release(*state);
+    return 0;
+}

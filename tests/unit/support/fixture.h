@@ -14,6 +14,11 @@ struct fixture {
 /* Each fails the running cmocka test when it cannot do its work. */
 void fixture_init(struct fixture *fixture);
 void fixture_release(struct fixture *fixture); /* removes everything */
+/* A test with one, by this name. */
+int fixture_setup(void **state);
+int fixture_teardown(void **state);
+#define FIXTURE_TEST(test, name)                                                                   \
+    TEST_ON(test, struct fixture *name, fixture_setup, fixture_teardown)
 
 /* Writes a file below root, making its folders; an existing file is rewritten in place, as the
  * kernel does with its own. */

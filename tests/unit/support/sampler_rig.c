@@ -238,6 +238,20 @@ void sampler_rig_open(struct sampler_rig *rig)
     assert_int_equal(sampler_new(&rig->config, &rig->sampler), 0);
 }
 
+int sampler_rig_setup(void **state)
+{
+    static struct sampler_rig rig;
+    sampler_rig_open(&rig);
+    *state = &rig;
+    return 0;
+}
+
+int sampler_rig_teardown(void **state)
+{
+    sampler_rig_release(*state);
+    return 0;
+}
+
 void sampler_rig_assert_addresses(const struct sampler_rig *rig, const uint64_t *want, size_t n)
 {
     assert_int_equal(rig->seen.n, n);

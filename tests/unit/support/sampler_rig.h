@@ -63,6 +63,11 @@ struct sampler_event *sampler_rig_second(struct sampler_rig *rig);
 void sampler_rig_open(struct sampler_rig *rig);
 /* Frees the sampler; nothing of it may be left open or mapped. */
 void sampler_rig_release(struct sampler_rig *rig);
+/* A test of an open one. */
+int sampler_rig_setup(void **state);
+int sampler_rig_teardown(void **state);
+#define SAMPLER_TEST(name)                                                                         \
+    TEST_ON(name, struct sampler_rig *rig, sampler_rig_setup, sampler_rig_teardown)
 
 /* The samples seen are these, and no others. */
 void sampler_rig_assert_addresses(const struct sampler_rig *rig, const uint64_t *want, size_t n);
