@@ -57,19 +57,15 @@ PERF_TEST(test_refused_group)
     assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), WITHOUT_SLOWDOWN);
     assert_non_null(strstr(why.words, "too few counters"));
 
-    fixture->source->ops->free(fixture->source);
     fixture->pmu.general = 1;
     perf_fixture_start(fixture);
-    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
-    assert_int_equal(why.reason, REASON_UNSUPPORTED_CPU);
-    assert_non_null(strstr(why.words, "EINVAL"));
+    perf_fixture_refuses(fixture, SCOPE_CGROUP, GROUP_CORE, REASON_UNSUPPORTED_CPU, "EINVAL");
 }
 
 /* The user names events for the roles that must be; the table's for the others do not exist here.
  */
 PERF_TEST(test_roles_that_the_machine_lacks)
 {
-    struct verdict why;
     uint64_t inode;
     fixture->pmu.no_pmu = true;
     fixture->file.event[ROLE_CYCLES] = "software:cpu-clock";
@@ -77,8 +73,7 @@ PERF_TEST(test_roles_that_the_machine_lacks)
     fixture->file.event[ROLE_L3_MISS_READS] = "software:page-faults";
     fixture->file.event[ROLE_L3_MISS_READ_OCCUPANCY] = "software:context-switches";
     perf_fixture_start(fixture);
-    assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
-    assert_int_equal(why.reason, REASON_OK);
+    perf_fixture_allows(fixture, SCOPE_CGROUP, GROUP_CORE, REASON_OK, "");
     assert_int_equal(perf_source_roles(fixture->source, GROUP_CORE), REQUIRED);
     assert_int_equal(perf_fixture_logged(fixture, "role instructions is not counted"), 1);
     assert_int_equal(perf_fixture_logged(fixture, "role l3_miss_read_active is not counted"), 1);
@@ -87,11 +82,9 @@ PERF_TEST(test_roles_that_the_machine_lacks)
     fixture->source->ops->close(fixture->source, handle);
 
     /* One that must be is lacking. */
-    fixture->source->ops->free(fixture->source);
     fixture->file.event[ROLE_L3_MISS_READS] = NULL;
     perf_fixture_start(fixture);
-    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
-    assert_int_equal(why.reason, REASON_NO_PMU);
+    perf_fixture_refuses(fixture, SCOPE_CGROUP, GROUP_CORE, REASON_NO_PMU, "");
 }
 
 /* Two sources open the same events: what is wrong with them is said once. */
@@ -102,18 +95,13 @@ PERF_TEST(test_said_once)
     fixture->config.said = &said;
     fixture->file.event[ROLE_INSTRUCTIONS] = "software:nothing";
     for (int sources = 0; sources < 2; sources++) {
-        if (sources > 0)
-            fixture->source->ops->free(fixture->source);
         perf_fixture_start(fixture);
         assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
         assert_int_equal(perf_fixture_logged(fixture, "role instructions is not counted"), 1);
     }
-    fixture->source->ops->free(fixture->source);
     fixture->file.event[ROLE_INSTRUCTIONS] = NULL;
     fixture->pmu.watchdog = true;
     for (int sources = 0; sources < 2; sources++) {
-        if (sources > 0)
-            fixture->source->ops->free(fixture->source);
         perf_fixture_start(fixture);
         assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
         assert_int_equal(perf_fixture_logged(fixture, "slowdown is off"), 1);
@@ -137,9 +125,7 @@ PERF_TEST(test_filtered)
     struct verdict why;
     fixture->pmu.filtered = true;
     perf_fixture_start(fixture);
-    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
-    assert_int_equal(why.reason, REASON_EVENT_FILTERED);
-    assert_non_null(strstr(why.words, "hypervisor"));
+    perf_fixture_refuses(fixture, SCOPE_CGROUP, GROUP_CORE, REASON_EVENT_FILTERED, "hypervisor");
     uint64_t handle = 77;
     struct scope scope = {.kind = SCOPE_CGROUP, .key = "x", .cgroup_fd = -1};
     assert_int_not_equal(
@@ -409,8 +395,7 @@ PERF_TEST(test_amd)
         assert_int_equal(row->count[i], 50 * fake_pmu_rate(&attr));
     }
     /* Nothing of Intel's. */
-    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
-    assert_int_equal(why.reason, REASON_UNSUPPORTED_CPU);
+    perf_fixture_refuses(fixture, SCOPE_CGROUP, GROUP_CORE, REASON_UNSUPPORTED_CPU, "");
 }
 
 /* The NMI watchdog holds a general counter there. */
@@ -458,13 +443,10 @@ PERF_TEST(test_amd_thread_counts_the_kernel)
 /* The kernel's generic events: cycles and instructions of any CPU. */
 PERF_TEST(test_generic)
 {
-    struct verdict why;
     fixture->config.table = &event_table_generic;
     perf_fixture_start(fixture);
-    assert_true(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CPI, &why));
-    assert_int_equal(why.reason, REASON_OK);
+    perf_fixture_allows(fixture, SCOPE_CGROUP, GROUP_CPI, REASON_OK, "");
     assert_int_equal(perf_source_roles(fixture->source, GROUP_CPI), 7);
-    assert_false(perf_fixture_check(fixture, SCOPE_CGROUP, GROUP_CORE, &why));
-    assert_int_equal(why.reason, REASON_UNSUPPORTED_CPU);
-    assert_non_null(strstr(why.words, "Zen 3 to Zen 6"));
+    perf_fixture_refuses(fixture, SCOPE_CGROUP, GROUP_CORE, REASON_UNSUPPORTED_CPU,
+                         "Zen 3 to Zen 6");
 }

@@ -49,6 +49,9 @@ int perf_fixture_teardown(void **state)
 
 void perf_fixture_start(struct perf_fixture *fixture)
 {
+    if (fixture->source)
+        fixture->source->ops->free(fixture->source);
+    fixture->source = NULL;
     assert_int_equal(perf_source_new(&fixture->config, &fixture->source), 0);
 }
 
@@ -123,6 +126,27 @@ bool perf_fixture_check(struct perf_fixture *fixture, enum scope_kind kind, enum
 {
     memset(why, 0x5a, sizeof *why);
     return fixture->source->ops->check(fixture->source, kind, group, why);
+}
+
+static void says(struct perf_fixture *fixture, bool possible, enum scope_kind kind,
+                 enum group group, enum reason reason, const char *words)
+{
+    struct verdict why;
+    assert_int_equal(perf_fixture_check(fixture, kind, group, &why), possible);
+    assert_int_equal(why.reason, reason);
+    assert_non_null(strstr(why.words, words));
+}
+
+void perf_fixture_allows(struct perf_fixture *fixture, enum scope_kind kind, enum group group,
+                         enum reason reason, const char *words)
+{
+    says(fixture, true, kind, group, reason, words);
+}
+
+void perf_fixture_refuses(struct perf_fixture *fixture, enum scope_kind kind, enum group group,
+                          enum reason reason, const char *words)
+{
+    says(fixture, false, kind, group, reason, words);
 }
 
 uint64_t perf_fixture_core_rate(int role)

@@ -44,7 +44,7 @@ int perf_fixture_teardown(void **state);
 #define PERF_TEST(name)                                                                            \
     TEST_ON(name, struct perf_fixture *fixture, perf_fixture_setup, perf_fixture_teardown)
 
-/* Makes the source; call after changing tree, pmu, config. */
+/* Makes the source, in place of one that is there; call after changing tree, pmu, config. */
 void perf_fixture_start(struct perf_fixture *fixture);
 
 /* A cgroup: an open directory, to be closed by the caller, and its inode. */
@@ -66,6 +66,12 @@ size_t perf_fixture_logged(struct perf_fixture *fixture, const char *text);
 /* check(), with 'why' filled with rubbish before. */
 bool perf_fixture_check(struct perf_fixture *fixture, enum scope_kind kind, enum group group,
                         struct verdict *why);
+
+/* check() that must say so, for this reason, in words among which these are. */
+void perf_fixture_allows(struct perf_fixture *fixture, enum scope_kind kind, enum group group,
+                         enum reason reason, const char *words);
+void perf_fixture_refuses(struct perf_fixture *fixture, enum scope_kind kind, enum group group,
+                          enum reason reason, const char *words);
 
 /* What a role of the core group counts per nanosecond on the fake with Cascade Lake's table. */
 uint64_t perf_fixture_core_rate(int role);
