@@ -24,6 +24,13 @@ static void work(struct rig *rig, const char *key, uint64_t reads, double occupa
                 {ROLE_L3_MISS_READ_OCCUPANCY, (uint64_t)((double)reads * occupancy)});
 }
 
+/* A tick of a's. */
+static void window(struct rig *rig, uint64_t reads, double occupancy)
+{
+    work(rig, "a", reads, occupancy);
+    rig_tick(rig);
+}
+
 /* FORMULAS.md section 1: 124.5 cycles beyond the caches at 2.1 GHz are 80.238 ns. */
 RIG_TEST(the_worked_number, setup)
 {
@@ -44,8 +51,7 @@ RIG_TEST(the_worked_number, setup)
 RIG_TEST(reads_that_take_no_time_are_implausible, setup)
 {
     rig_container(rig, "a");
-    work(rig, "a", 1000000, 0);
-    rig_tick(rig);
+    window(rig, 1000000, 0);
     assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "")));
     assert_true(isnan(rig_value(rig, C("memory_read_wait_seconds"), "")));
     assert_int_equal(rig->status.discarded[DISCARD_IMPLAUSIBLE], 1);
@@ -55,10 +61,8 @@ RIG_TEST(reads_that_take_no_time_are_implausible, setup)
 RIG_TEST(windows_are_differences, setup)
 {
     rig_container(rig, "a");
-    work(rig, "a", 1000, 100);
-    rig_tick(rig);
-    work(rig, "a", 3000, 300);
-    rig_tick(rig);
+    window(rig, 1000, 100);
+    window(rig, 3000, 300);
     double latency = rig_value(rig, C("memory_read_latency_seconds"), "container=\"a\"");
     assert_true(fabs(latency - 344 / 2.1e9) < 1e-15);
     assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 4000);
@@ -80,8 +84,7 @@ RIG_TEST(both_cpus_are_scaled_alone, setup)
 RIG_TEST(an_idle_window_shows_no_latency_and_discards_nothing, setup)
 {
     rig_container(rig, "a");
-    work(rig, "a", 1000, 100);
-    rig_tick(rig);
+    window(rig, 1000, 100);
     rig_tick(rig);
     assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "container=\"a\"")));
     assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1000);
@@ -102,8 +105,7 @@ RIG_TEST(a_starved_window_is_discarded, setup)
 RIG_TEST(after_a_reset_the_new_total_is_the_baseline, setup)
 {
     rig_container(rig, "a");
-    work(rig, "a", 1000, 100);
-    rig_tick(rig);
+    window(rig, 1000, 100);
     struct fake_group *g = fake_group(&rig->fake, "a", GROUP_CORE);
     for (int i = 0; i < GROUP_MAX_ROLES; i++)
         g->count[0][i] /= 2;
@@ -111,8 +113,7 @@ RIG_TEST(after_a_reset_the_new_total_is_the_baseline, setup)
     rig_tick(rig);
     assert_int_equal(rig->status.discarded[DISCARD_RESET], 1);
     assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1000);
-    work(rig, "a", 10, 100);
-    rig_tick(rig);
+    window(rig, 10, 100);
     assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1010);
 }
 
@@ -122,8 +123,7 @@ RIG_TEST(roles_that_cannot_be_counted_are_absent, setup)
     struct fake_group *g = fake_group(&rig->fake, "a", GROUP_CORE);
     g->present &= ~(1u << group_index(GROUP_CORE, ROLE_LLC_READS));
     g->present &= ~(1u << group_index(GROUP_CORE, ROLE_INSTRUCTIONS));
-    work(rig, "a", 1000, 100);
-    rig_tick(rig);
+    window(rig, 1000, 100);
     assert_true(isnan(rig_value(rig, C("llc_reads"), "container=\"a\"")));
     assert_true(isnan(rig_value(rig, C("cpu_instructions"), "container=\"a\"")));
     assert_false(isnan(rig_value(rig, C("memory_read_active_cycles"), "container=\"a\"")));
@@ -152,8 +152,7 @@ RIG_TEST(a_failed_read_is_counted_and_reported, setup)
 RIG_TEST(an_ended_container_is_read_once_more_then_lingers, setup)
 {
     struct container *a = rig_container(rig, "a");
-    work(rig, "a", 1000, 100);
-    rig_tick(rig);
+    window(rig, 1000, 100);
     work(rig, "a", 500, 100);
     rig_end(rig, a);
     assert_int_equal(rig->fake.n_open, 1);
@@ -172,8 +171,7 @@ RIG_TEST(an_ended_container_is_read_once_more_then_lingers, setup)
 RIG_TEST(a_container_without_names_counts_already, setup)
 {
     struct container *a = rig_unnamed(rig, "a");
-    work(rig, "a", 700, 100);
-    rig_tick(rig);
+    window(rig, 700, 100);
     assert_int_equal(rig_series(rig, "container=\"a\""), 0);
     assert_true(rig_value(rig, N("memory_reads"), "") == 700);
     rig_name(rig, a);
@@ -184,8 +182,7 @@ RIG_TEST(a_container_without_names_counts_already, setup)
 RIG_TEST(new_names_keep_the_numbers, setup)
 {
     struct container *a = rig_container(rig, "a");
-    work(rig, "a", 700, 100);
-    rig_tick(rig);
+    window(rig, 700, 100);
     rig_rename(rig, a, "b");
     rig_tick(rig);
     assert_int_equal(rig_series(rig, "container=\"a\""), 0);
@@ -197,12 +194,10 @@ RIG_TEST(new_names_keep_the_numbers, setup)
 RIG_TEST(refused_names_drop_all_of_a_container, setup)
 {
     struct container *a = rig_container(rig, "a");
-    work(rig, "a", 700, 100);
-    rig_tick(rig);
+    window(rig, 700, 100);
     rig_take_name(rig, C("memory_read_wait_seconds"), a, "b");
     rig_rename(rig, a, "b");
-    work(rig, "a", 300, 100);
-    rig_tick(rig);
+    window(rig, 300, 100);
     assert_int_equal(rig_series(rig, "container=\"a\""), 0);
     assert_true(isnan(rig_value(rig, C("memory_reads"), "container=\"b\"")));
     assert_true(rig_value(rig, N("memory_reads"), "") == 1000);
@@ -244,14 +239,12 @@ RIG_TEST(the_machine_is_the_last_resort, setup)
     rig->facts.containers_unseen = 1;
     rig_container(rig, "a");
     for (int i = 0; i < 5; i++) {
-        work(rig, "a", 100000, 166);
-        rig_tick(rig);
+        window(rig, 100000, 166);
     }
     const char *baseline = C("memory_read_latency_baseline_seconds");
     assert_true(fabs(rig_value(rig, baseline, "basis=\"machine\"") - 100e-9) < 1e-13);
     /* A busy node is above a lower bound all day, after each restart: no incident. */
-    work(rig, "a", 100000, 400);
-    rig_tick(rig);
+    window(rig, 100000, 400);
     assert_true(isnan(rig_value(rig, C("memory_read_latency_over_threshold_seconds"), "")));
     rig->facts.machine.numa_nodes = 2; /* then its memory may be anywhere */
     rig_tick(rig);
@@ -269,8 +262,7 @@ RIG_TEST(why_there_is_no_baseline_is_said, setup)
     rig_tick(rig);
     assert_true(lacking(rig, "no_latency") == 1 && lacking(rig, "idle") == 0);
     rig->facts.machine.cache_cycles = 44;
-    work(rig, "a", 100000, 166);
-    rig_tick(rig);
+    window(rig, 100000, 166);
     assert_true(lacking(rig, "learning") == 1);
     assert_true(rig_value(rig, note, "reason=\"learning\"") == 1);
     assert_true(isnan(rig_value(rig, note, "reason=\"idle\"")));
@@ -282,8 +274,7 @@ RIG_TEST(why_there_is_no_baseline_is_said, setup)
     rig->status.wants_reconcile = true;
     rig_nothing_changed(rig);
     for (int i = 0; i < 25; i++) {
-        work(rig, "a", 100000, 166);
-        rig_tick(rig);
+        window(rig, 100000, 166);
     }
     assert_true(lacking(rig, "learning") == 0);
     assert_true(isnan(rig_value(rig, note, "container=\"a\"")));
@@ -299,15 +290,13 @@ RIG_TEST(wait_is_absent_until_a_latency_is_known, setup)
     rig_container(rig, "a");
     rig->facts.machine.cache_cycles = 0;
     for (int i = 0; i < 3; i++) {
-        work(rig, "a", 100000, 100);
-        rig_tick(rig);
+        window(rig, 100000, 100);
         for (size_t k = 0; k < sizeof absent / sizeof *absent; k++)
             assert_true(isnan(rig_value(rig, absent[k], "")));
     }
     assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 300000);
     rig->facts.machine.cache_cycles = 44;
-    work(rig, "a", 100000, 166); /* 210 cycles: 100 ns */
-    rig_tick(rig);
+    window(rig, 100000, 166); /* 210 cycles: 100 ns */
     double wait = rig_value(rig, C("memory_read_wait_seconds"), "container=\"a\"");
     double reads = rig_value(rig, C("memory_read_latency_reads"), "container=\"a\"");
     assert_true(reads == 100000);
@@ -319,8 +308,7 @@ RIG_TEST(a_default_container_has_at_most_nineteen_series, setup)
 {
     rig_container(rig, "a");
     for (int i = 0; i < 20; i++) {
-        work(rig, "a", 100000, 100);
-        rig_tick(rig);
+        window(rig, 100000, 100);
     }
     assert_false(
         isnan(rig_value(rig, C("memory_read_latency_baseline_seconds"), "container=\"a\"")));
@@ -332,8 +320,7 @@ RIG_TEST(the_threshold_is_the_baseline_times_a_factor, setup)
 {
     rig_container(rig, "a");
     for (int i = 0; i < 20; i++) {
-        work(rig, "a", 100000, 166); /* 210 cycles: 100 ns */
-        rig_tick(rig);
+        window(rig, 100000, 166); /* 210 cycles: 100 ns */
     }
     double baseline = rig_value(rig, C("memory_read_latency_baseline_seconds"), "container=\"a\"");
     double threshold =
@@ -345,8 +332,7 @@ RIG_TEST(the_threshold_is_the_baseline_times_a_factor, setup)
         isnan(rig_value(rig, C("memory_read_latency_threshold_seconds"), "basis=\"calm\"")));
     assert_true(
         rig_value(rig, C("memory_read_latency_over_threshold_seconds"), "container=\"a\"") == 0);
-    work(rig, "a", 100000, 280); /* 153 ns: by as much again */
-    rig_tick(rig);
+    window(rig, 100000, 280); /* 153 ns: by as much again */
     assert_true(
         rig_value(rig, C("memory_read_latency_over_threshold_seconds"), "container=\"a\"") == 1);
 }
@@ -360,12 +346,10 @@ RIG_TEST(one_window_just_above_is_not_over, setup)
                    {240, 3}, {166, 3}, {310, 4}, {240, 5}, {166, 5}, {240, 5}};
     rig_container(rig, "a");
     for (int i = 0; i < 300; i++) {
-        work(rig, "a", 100000, 166); /* 207.5 are the threshold, 259.4 clear */
-        rig_tick(rig);
+        window(rig, 100000, 166); /* 207.5 are the threshold, 259.4 clear */
     }
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
-        work(rig, "a", 100000, windows[i].cycles);
-        rig_tick(rig);
+        window(rig, 100000, windows[i].cycles);
         assert_true(rig_value(rig, C("memory_read_latency_over_threshold_seconds"),
                               "container=\"a\"") == windows[i].over);
     }
@@ -420,8 +404,7 @@ RIG_TEST(without_the_base_frequency_counters_stay_and_latency_is_absent, setup)
 {
     rig->facts.machine.base_frequency_hz = 0;
     rig_container(rig, "a");
-    work(rig, "a", 1000, 100);
-    rig_tick(rig);
+    window(rig, 1000, 100);
     assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1000);
     assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "container=\"a\"")));
     assert_true(isnan(rig_value(rig, "interference_cpu_base_frequency_hertz", "")));
@@ -495,8 +478,7 @@ RIG_TEST(a_partly_counted_group_keeps_its_explanation, setup)
 RIG_TEST(a_failed_read_lengthens_the_next_window, setup)
 {
     rig_container(rig, "a");
-    work(rig, "a", 1000, 100);
-    rig_tick(rig);
+    window(rig, 1000, 100);
     work(rig, "a", 1000, 100);
     fake_group(&rig->fake, "a", GROUP_CORE)->read_error = -EIO;
     rig_tick(rig);
@@ -514,13 +496,11 @@ RIG_TEST(a_steady_tick_allocates_nothing, setup)
     rig_container(rig, "a");
     rig_container(rig, "b");
     for (int i = 0; i < 20; i++) {
-        work(rig, "a", 100000, 100);
-        rig_tick(rig);
+        window(rig, 100000, 100);
     }
     uint64_t before = malloc_count();
     for (int i = 0; i < 20; i++) {
-        work(rig, "a", 100000, 100);
-        rig_tick(rig);
+        window(rig, 100000, 100);
     }
     assert_int_equal(malloc_count() - before, 0);
 }

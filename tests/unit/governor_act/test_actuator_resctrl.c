@@ -122,6 +122,13 @@ static void expect(const struct scene *scene, unsigned container, const char *gr
     assert_int_equal(in->percent, percent);
 }
 
+/* A tick, after which the first container is there. */
+static void tick_gives(struct scene *scene, const char *group, unsigned mask, unsigned percent)
+{
+    tick(scene);
+    expect(scene, 0, group, mask, percent);
+}
+
 static void expect_none(const struct scene *scene)
 {
     for (unsigned i = 0; i < CONTAINERS; i++)
@@ -146,19 +153,15 @@ TEST_ON(down_and_back, struct scene *scene, setup, teardown)
     tick(scene);
     assert_int_equal(scene->fake.writes, 0);
     scene->ways[0] = 3;
-    tick(scene);
-    expect(scene, 0, "ig_7_100", 7, 100);
+    tick_gives(scene, "ig_7_100", 7, 100);
     expect(scene, 1, "/", 0x7ff, 100);
     scene->mba[0] = 55;
-    tick(scene);
-    expect(scene, 0, "ig_7_50", 7, 50);
+    tick_gives(scene, "ig_7_50", 7, 50);
     assert_int_equal(fake_resctrl_ours(&scene->fake), 1);
     scene->ways[0] = 1; /* below the floor */
-    tick(scene);
-    expect(scene, 0, "ig_3_50", 3, 50);
+    tick_gives(scene, "ig_3_50", 3, 50);
     scene->ways[0] = 11;
-    tick(scene);
-    expect(scene, 0, "ig_7ff_50", 0x7ff, 50);
+    tick_gives(scene, "ig_7ff_50", 0x7ff, 50);
     scene->mba[0] = 100;
     tick(scene);
     expect_none(scene);
@@ -170,16 +173,14 @@ TEST_ON(a_floor_that_is_raised_to_all, struct scene *scene, setup, teardown)
 {
     tick(scene);
     scene->ways[0] = 3;
-    tick(scene);
-    expect(scene, 0, "ig_7_100", 7, 100);
+    tick_gives(scene, "ig_7_100", 7, 100);
     scene->floor = 11;
     for (int i = 0; i < 3; i++) {
         tick(scene);
         expect_none(scene);
     }
     scene->floor = 4;
-    tick(scene);
-    expect(scene, 0, "ig_f_100", 0xf, 100);
+    tick_gives(scene, "ig_f_100", 0xf, 100);
 }
 
 TEST_ON(a_steady_tick_writes_nothing, struct scene *scene, setup, teardown)
@@ -210,8 +211,7 @@ TEST_ON(who_is_born_or_joins_is_brought_along, struct scene *scene, setup_held, 
     expect(scene, 0, "ig_7_100", 7, 100);
     fake_resctrl_join(&scene->fake, 0);
     assert_null(fake_resctrl_of(&scene->fake, 0));
-    tick(scene);
-    expect(scene, 0, "ig_7_100", 7, 100);
+    tick_gives(scene, "ig_7_100", 7, 100);
     assert_int_equal(foreign(scene, FOREIGN_RESET), 0);
 }
 
@@ -231,8 +231,7 @@ TEST_ON(many_are_looked_at_in_turn, struct scene *scene, setup_held, teardown)
         fake_resctrl_join(&scene->fake, 0);
     tick(scene);
     assert_int_equal(count_in(scene, "ig_7_100"), RESCTRL_KEPT);
-    tick(scene);
-    expect(scene, 0, "ig_7_100", 7, 100);
+    tick_gives(scene, "ig_7_100", 7, 100);
     unsigned late = fake_resctrl_join(&scene->fake, 0);
     tick(scene);
     tick(scene);
@@ -244,8 +243,7 @@ TEST_ON(a_fork_storm, struct scene *scene, setup, teardown)
 {
     scene->ways[0] = 3;
     scene->fake.forks = 6;
-    tick(scene);
-    expect(scene, 0, "ig_7_100", 7, 100);
+    tick_gives(scene, "ig_7_100", 7, 100);
 }
 
 TEST_ON(another_cgroup_of_the_path_is_not_touched, struct scene *scene, setup_held, teardown)
@@ -290,14 +288,12 @@ TEST_ON(given_back_with_all_groups_in_use, struct scene *scene, setup, teardown)
     scene->fake.num_closids = 3;
     scene->ways[0] = 3;
     scene->mba[0] = 50;
-    tick(scene);
-    expect(scene, 0, "ig_7_50", 7, 50);
+    tick_gives(scene, "ig_7_50", 7, 50);
     scene->ways[1] = 5;
     tick(scene);
     expect(scene, 1, "ig_1f_100", 0x1f, 100);
     scene->ways[0] = 11; /* ig_7ff_50 cannot be made */
-    tick(scene);
-    expect(scene, 0, "/", 0x7ff, 100);
+    tick_gives(scene, "/", 0x7ff, 100);
     scene->ways[1] = 11;
     for (int i = 0; i < 3; i++)
         tick(scene);
@@ -308,8 +304,7 @@ TEST_ON(groups_of_others_are_let_alone, struct scene *scene, setup, teardown)
 {
     fake_resctrl_take(&scene->fake, 0, "gold");
     scene->ways[0] = scene->ways[1] = 3;
-    tick(scene);
-    expect(scene, 0, "gold", 0x7ff, 100);
+    tick_gives(scene, "gold", 0x7ff, 100);
     expect(scene, 1, "ig_7_100", 7, 100);
     assert_true(errors(scene, ERROR_CLAIM, ERROR_EBUSY) > 0);
     fake_resctrl_take(&scene->fake, 1, "silver"); /* from us */
@@ -336,8 +331,7 @@ TEST_ON(a_task_that_somebody_took_alone_is_let_alone, struct scene *scene, setup
 TEST_ON(put_back_by_somebody_it_is_set_again, struct scene *scene, setup_held, teardown)
 {
     fake_resctrl_take(&scene->fake, 0, "/");
-    tick(scene);
-    expect(scene, 0, "ig_7_100", 7, 100);
+    tick_gives(scene, "ig_7_100", 7, 100);
     assert_int_equal(foreign(scene, FOREIGN_RESET), 1);
 }
 
@@ -351,18 +345,15 @@ TEST_ON(a_group_of_ours_that_was_changed_is_given_up, struct scene *scene, setup
         tick(scene);
     expect_none(scene);
     tick(scene);
-    tick(scene);
-    expect(scene, 0, "ig_7_100", 7, 100);
+    tick_gives(scene, "ig_7_100", 7, 100);
 }
 
 TEST_ON(the_root_group_is_the_upper_end, struct scene *scene, setup, teardown)
 {
     scene->ways[0] = 6;
-    tick(scene);
-    expect(scene, 0, "ig_3f_100", 0x3f, 100);
+    tick_gives(scene, "ig_3f_100", 0x3f, 100);
     fake_resctrl_set(&scene->fake, "/", 0xf, 80);
-    tick(scene);
-    expect(scene, 0, "/", 0xf, 80);
+    tick_gives(scene, "/", 0xf, 80);
     for (int i = 0; i < 70; i++)
         tick(scene);
     expect(scene, 0, "/", 0xf, 80); /* 6 of 4 */
@@ -372,8 +363,7 @@ TEST_ON(the_root_group_is_the_upper_end, struct scene *scene, setup, teardown)
         tick(scene);
     expect(scene, 0, "ig_7_80", 7, 80);
     fake_resctrl_set(&scene->fake, "/", 0xf, 60); /* which is not the ways' to know */
-    tick(scene);
-    expect(scene, 0, "ig_7_60", 7, 60);
+    tick_gives(scene, "ig_7_60", 7, 60);
 }
 
 /* Then the values are the same, and the groups are not. */
@@ -405,8 +395,7 @@ TEST_ON(who_went_to_a_child_cgroup_is_given_back, struct scene *scene, setup, te
     tick(scene);
     assert_string_equal(fake_resctrl_group(&scene->fake, 1), "ig_7_100");
     scene->ways[0] = 11;
-    tick(scene);
-    expect(scene, 0, "/", 0x7ff, 100);
+    tick_gives(scene, "/", 0x7ff, 100);
     assert_string_equal(fake_resctrl_group(&scene->fake, 1), "/");
     expect(scene, 1, "ig_7_100", 7, 100);
     scene->ways[0] = 3;
@@ -467,8 +456,7 @@ TEST_ON(a_group_that_could_not_be_removed, struct scene *scene, setup_held, tear
     scene->ways[0] = 11;
     scene->fake.fail_at = 3; /* two tasks, and the group */
     scene->fake.fail_with = -EBUSY;
-    tick(scene);
-    expect(scene, 0, "/", 0x7ff, 100);
+    tick_gives(scene, "/", 0x7ff, 100);
     assert_int_equal(fake_resctrl_ours(&scene->fake), 1);
     assert_int_equal(enforcer_open(scene->enforcer), 0);
     assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0, 0), 0);
@@ -565,8 +553,7 @@ TEST_ON(ways_beside_bandwidth_that_is_not_in_percent, struct scene *scene, setup
     fake_resctrl_set(&scene->fake, "/", 0x7ff, 1024);
     scene->ways[0] = 3;
     scene->mba[0] = 50;
-    tick(scene);
-    expect(scene, 0, "ig_7_100", 7, 1024);
+    tick_gives(scene, "ig_7_100", 7, 1024);
     fake_resctrl_set(&scene->fake, "/", 0x7ff, 512);
     tick(scene);
     expect(scene, 0, "/", 0x7ff, 512); /* the group is not what it was made for */

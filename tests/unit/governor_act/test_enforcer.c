@@ -136,6 +136,13 @@ static void expect_quota(const struct scene *scene, double value)
     assert_float_equal(fake_knobs_value(&scene->fake, 0), value, 1e-6);
 }
 
+/* Such a tick, after which knob 0 has this. */
+static void tick_gives(struct scene *scene, double wanted, double value)
+{
+    tick(scene, wanted);
+    expect_quota(scene, value);
+}
+
 static void expect_last(const struct scene *scene, enum action action, enum outcome outcome)
 {
     assert_int_equal(scene->last.action, action);
@@ -154,8 +161,7 @@ STARTED(down_up_and_back)
     tick(scene, NAN);
     assert_int_equal(scene->fake.writes, 0);
     assert_int_equal(journal_bytes(scene), 0);
-    tick(scene, 1.5);
-    expect_quota(scene, 1.5);
+    tick_gives(scene, 1.5, 1.5);
     expect_last(scene, ACTION_CUT, OUTCOME_APPLIED);
     assert_string_equal(scene->last.from, "4000000");
     assert_string_equal(scene->last.to, "1500000");
@@ -163,16 +169,13 @@ STARTED(down_up_and_back)
     assert_string_equal(scene->last.container, "batch/job/worker-0");
     assert_string_equal(scene->last.cause, "shop/cart-0/cart");
     assert_int_equal(enforcer_open(scene->enforcer), 1);
-    tick(scene, 2);
-    expect_quota(scene, 2);
+    tick_gives(scene, 2, 2);
     expect_last(scene, ACTION_RAISE, OUTCOME_APPLIED);
-    tick(scene, 99);
-    expect_quota(scene, 4);
+    tick_gives(scene, 99, 4);
     expect_last(scene, ACTION_RELEASE, OUTCOME_APPLIED);
     assert_string_equal(scene->last.why, "calm");
     assert_int_equal(enforcer_open(scene->enforcer), 0);
-    tick(scene, 0);
-    expect_quota(scene, 1);
+    tick_gives(scene, 0, 1);
     assert_int_equal(scene->decisions, 4);
 }
 
@@ -215,31 +218,26 @@ STARTED(what_is_reset_is_set_again_and_then_yielded)
     tick(scene, 2);
     for (int i = 0; i < 6; i++) {
         fake_knobs_reset(&scene->fake, 0);
-        tick(scene, 2);
-        expect_quota(scene, 2);
+        tick_gives(scene, 2, 2);
     }
     fake_knobs_reset(&scene->fake, 0);
-    tick(scene, 2);
-    expect_quota(scene, 4);
+    tick_gives(scene, 2, 4);
     assert_int_equal(enforcer_open(scene->enforcer), 0);
     assert_int_equal(enforcer_counts(scene->enforcer)->foreign[KNOB_CPU][FOREIGN_RESET], 7);
     assert_int_equal(enforcer_counts(scene->enforcer)->released[RELEASE_YIELDED], 1);
     ticks(scene, 3599, 2);
     expect_quota(scene, 4);
-    tick(scene, 2);
-    expect_quota(scene, 2);
+    tick_gives(scene, 2, 2);
 }
 
 STARTED(a_new_specification_is_adopted)
 {
     tick(scene, 2);
     fake_knobs_set(&scene->fake, 0, 3);
-    tick(scene, 2);
-    expect_quota(scene, 3);
+    tick_gives(scene, 2, 3);
     ticks(scene, 59, 2);
     expect_quota(scene, 3);
-    tick(scene, 2);
-    expect_quota(scene, 2);
+    tick_gives(scene, 2, 2);
     assert_int_equal(enforcer_release_all(scene->enforcer, RELEASE_STOP, 0, 0), 0);
     expect_quota(scene, 3);
     assert_int_equal(enforcer_counts(scene->enforcer)->foreign[KNOB_CPU][FOREIGN_CHANGED], 1);
@@ -283,8 +281,7 @@ STARTED(what_others_write_is_told)
 STARTED(what_others_gave_back_is_not_held)
 {
     for (int i = 0; i < 10; i++) { /* however often it is resized */
-        tick(scene, 2);
-        expect_quota(scene, 2);
+        tick_gives(scene, 2, 2);
         fake_knobs_set(&scene->fake, 0, 3 + i * 0.1);
         tick(scene, 99);
         assert_int_equal(enforcer_open(scene->enforcer), 0);
@@ -323,13 +320,11 @@ STARTED(who_was_yielded_to_is_not_forgotten)
     for (int i = 0; i < 3; i++) {
         tick_of_nobody(scene);
         tick(scene, 2);
-        tick(scene, 2);
-        expect_quota(scene, 3.2);
+        tick_gives(scene, 2, 3.2);
     }
     tick_of_nobody(scene);
     fake_knobs_make(&scene->fake, 0, 4);
-    tick(scene, 2);
-    expect_quota(scene, 2);
+    tick_gives(scene, 2, 2);
 }
 
 /* Nor how often it was cut. */
@@ -356,8 +351,7 @@ STARTED(what_failed_waits_also_for_who_was_not_there)
     tick(scene, 2);
     assert_int_equal(scene->decisions, decisions);
     expect_quota(scene, 4);
-    tick(scene, 2);
-    expect_quota(scene, 2);
+    tick_gives(scene, 2, 2);
 }
 
 STARTED(a_specification_below_the_floor_is_left)
@@ -540,12 +534,10 @@ STARTED(without_a_journal_nothing_is_changed)
     expect_quota(scene, 2);
     tick(scene, 1);
     expect_quota(scene, 4); /* a minute: all is let go */
-    tick(scene, 1);
-    expect_quota(scene, 4);
+    tick_gives(scene, 1, 4);
     assert_int_equal(enforcer_counts(scene->enforcer)->released[RELEASE_JOURNAL], 1);
     scene->rig.fail_from = 0;
-    tick(scene, 1);
-    expect_quota(scene, 1);
+    tick_gives(scene, 1, 1);
 }
 
 /* Else the next governor would put it back once more. */

@@ -86,20 +86,24 @@ static void expect(const struct scene *scene, enum chosen_by by, bool one, bool 
             assert_int_equal(culprits_include(scene->culprits, i), wanted[scene->order[i]]);
 }
 
+/* Of the next window. */
+static void expect_next(struct scene *scene, enum chosen_by by, bool one, bool two, bool three)
+{
+    window(scene);
+    expect(scene, by, one, two, three);
+}
+
 /* 91, 1 and 8 % of what the policy's own read; what cart reads is nothing to them. */
 TEST_ON(by_reads, struct scene *scene, setup, teardown)
 {
-    window(scene);
-    expect(scene, CHOSEN_BY_NOTHING, false, false, false);
+    expect_next(scene, CHOSEN_BY_NOTHING, false, false, false);
     read_more(scene, reads);
-    window(scene);
-    expect(scene, CHOSEN_BY_READS, true, false, false);
+    expect_next(scene, CHOSEN_BY_READS, true, false, false);
     scene->containers[TWO].memory_reads = 0; /* it began anew: not known */
     read_more(scene, (const double[CONTAINERS]){0, 80, 0, 200});
-    window(scene); /* 171 and 208: the least set that does 60 % has both */
-    expect(scene, CHOSEN_BY_READS, true, false, true);
-    window(scene); /* nobody reads */
-    expect(scene, CHOSEN_BY_NOTHING, false, false, false);
+    expect_next(scene, CHOSEN_BY_READS, true, false,
+                true); /* 171 and 208: the least set that does 60 % has both */
+    expect_next(scene, CHOSEN_BY_NOTHING, false, false, false); /* nobody reads */
 }
 
 /* two adds 24.8 ns and three 2 ns, which is 93 and 7 %; one reads most. */
@@ -109,15 +113,12 @@ TEST_ON(by_latency, struct scene *scene, setup, teardown)
     name(scene, named);
     window(scene);
     read_more(scene, reads);
-    window(scene);
-    expect(scene, CHOSEN_BY_READS, true, false, false);
+    expect_next(scene, CHOSEN_BY_READS, true, false, false);
     name(scene, named);
     read_more(scene, reads);
-    window(scene);
-    expect(scene, CHOSEN_BY_LATENCY, false, true, false);
+    expect_next(scene, CHOSEN_BY_LATENCY, false, true, false);
     name(scene, (const double[CONTAINERS]){0, 0, 24, 38}); /* 48.8 and 40 in all */
-    window(scene);
-    expect(scene, CHOSEN_BY_LATENCY, false, true, true);
+    expect_next(scene, CHOSEN_BY_LATENCY, false, true, true);
 }
 
 /* The name of another acquits nobody: who is always equally active has none. */
@@ -127,8 +128,7 @@ TEST_ON(names_of_others_do_not_choose, struct scene *scene, setup, teardown)
     window(scene);
     name(scene, (const double[CONTAINERS]){50, 0, 0, 0});
     read_more(scene, reads);
-    window(scene);
-    expect(scene, CHOSEN_BY_READS, true, false, false);
+    expect_next(scene, CHOSEN_BY_READS, true, false, false);
 }
 
 /* Who was cut is active no more, and named no more. */
@@ -139,15 +139,12 @@ TEST_ON(an_answer_holds_for_ten_seconds, struct scene *scene, setup, teardown)
     name(scene, (const double[CONTAINERS]){0, 0, 20, 0});
     for (int i = 0; i <= 10; i++) {
         read_more(scene, reads);
-        window(scene);
-        expect(scene, CHOSEN_BY_LATENCY, false, true, false);
+        expect_next(scene, CHOSEN_BY_LATENCY, false, true, false);
     }
     read_more(scene, reads);
-    window(scene);
-    expect(scene, CHOSEN_BY_READS, true, false, false);
+    expect_next(scene, CHOSEN_BY_READS, true, false, false);
     name(scene, (const double[CONTAINERS]){0, 0, 0, 5});
-    window(scene);
-    expect(scene, CHOSEN_BY_LATENCY, false, false, true); /* two has done nothing for 11 s */
+    expect_next(scene, CHOSEN_BY_LATENCY, false, false, true); /* two has done nothing for 11 s */
 }
 
 static void make_wait(struct scene *scene, const double seconds[CONTAINERS])
@@ -167,26 +164,22 @@ TEST_ON(by_wait, struct scene *scene, setup, teardown)
     make_wait(scene, (const double[CONTAINERS]){0.1847619, 0.0085714, 0.0666667, 0});
     name(scene, (const double[CONTAINERS]){0, 20, 0, 0});
     read_more(scene, reads);
-    window(scene);
-    expect(scene, CHOSEN_BY_WAIT, false, true, false);
+    expect_next(scene, CHOSEN_BY_WAIT, false, true, false);
     /* It is known of everybody: where the policy's own do little of it, none of them is cut. */
     make_wait(scene, (const double[CONTAINERS]){2.4, 0.0085714, 0.0085714, 0});
     read_more(scene, reads);
-    window(scene);
-    expect(scene, CHOSEN_BY_WAIT, false, false, false);
+    expect_next(scene, CHOSEN_BY_WAIT, false, false, false);
 }
 
 TEST_ON(no_share_is_asked_for, struct scene *scene, setup, teardown)
 {
     culprits_free(scene->culprits);
     assert_int_equal(culprits_new(0, CULPRITS_SURE, &scene->culprits), 0);
-    window(scene);
-    expect(scene, CHOSEN_BY_ALL, true, true, true);
+    expect_next(scene, CHOSEN_BY_ALL, true, true, true);
     name(scene, reads);
     window(scene);
     name(scene, reads);
-    window(scene);
-    expect(scene, CHOSEN_BY_ALL, true, true, true);
+    expect_next(scene, CHOSEN_BY_ALL, true, true, true);
 }
 
 /* Another order, somebody gone, and a path that another cgroup has now. */
@@ -195,23 +188,18 @@ TEST_ON(containers_come_and_go, struct scene *scene, setup, teardown)
     name(scene, reads);
     window(scene);
     name(scene, (const double[CONTAINERS]){0, 0, 20, 0});
-    window(scene);
-    expect(scene, CHOSEN_BY_LATENCY, false, true, false);
+    expect_next(scene, CHOSEN_BY_LATENCY, false, true, false);
     memcpy(scene->order, (const size_t[]){THREE, TWO, CART}, 3 * sizeof *scene->order);
     scene->n = 3;
-    window(scene);
-    expect(scene, CHOSEN_BY_LATENCY, false, true, false);
+    expect_next(scene, CHOSEN_BY_LATENCY, false, true, false);
     memcpy(scene->order, (const size_t[]){ONE, TWO, THREE, CART}, 4 * sizeof *scene->order);
     scene->n = 4;
-    name(scene, (const double[CONTAINERS]){0, 1000, 1, 10}); /* one's growth is not known */
-    window(scene);
-    expect(scene, CHOSEN_BY_LATENCY, false, true, false); /* 21 and 10 */
+    name(scene, (const double[CONTAINERS]){0, 1000, 1, 10});   /* one's growth is not known */
+    expect_next(scene, CHOSEN_BY_LATENCY, false, true, false); /* 21 and 10 */
     name(scene, (const double[CONTAINERS]){0, 0, 1, 40});
-    window(scene);
-    expect(scene, CHOSEN_BY_LATENCY, false, false, true);
+    expect_next(scene, CHOSEN_BY_LATENCY, false, false, true);
     scene->containers[THREE].cgroup_id = 99; /* its owner is still the same */
-    window(scene);
-    expect(scene, CHOSEN_BY_LATENCY, false, false, true);
+    expect_next(scene, CHOSEN_BY_LATENCY, false, false, true);
 }
 
 /* Replicas are one owner: 8 of 13, and 9 of 17, which is not enough. */
@@ -232,11 +220,9 @@ TEST_ON(replicas_are_one_owner, struct scene *scene, setup, teardown)
     scene->containers[TWO].cgroup_id = 67;
     window(scene);
     read_more(scene, (const double[CONTAINERS]){0, 4, 4, 5});
-    window(scene);
-    expect(scene, CHOSEN_BY_READS, true, true, false);
+    expect_next(scene, CHOSEN_BY_READS, true, true, false);
     read_more(scene, (const double[CONTAINERS]){0, 1, 0, 3});
-    window(scene);
-    expect(scene, CHOSEN_BY_READS, true, true, true);
+    expect_next(scene, CHOSEN_BY_READS, true, true, true);
     /* Another namespace's of the same name are others. */
     scene->containers[TWO].namespace_ = "other";
     scene->containers[TWO].cgroup_id = 77;
@@ -249,16 +235,13 @@ TEST_ON(who_does_nothing_now_is_not_cut, struct scene *scene, setup, teardown)
 {
     window(scene);
     read_more(scene, (const double[CONTAINERS]){0, 50, 0, 0});
-    window(scene);
-    expect(scene, CHOSEN_BY_READS, true, false, false);
+    expect_next(scene, CHOSEN_BY_READS, true, false, false);
     read_more(scene, (const double[CONTAINERS]){0, 0, 0, 10});
-    window(scene);
-    expect(scene, CHOSEN_BY_READS, false, false, true);
+    expect_next(scene, CHOSEN_BY_READS, false, false, true);
     scene->holdings[ONE].claim.id = 7;
     for (int i = 0; i < 10; i++) {
         read_more(scene, (const double[CONTAINERS]){0, 0, 0, 1});
-        window(scene);
-        expect(scene, CHOSEN_BY_READS, i < 9, false, i >= 9);
+        expect_next(scene, CHOSEN_BY_READS, i < 9, false, i >= 9);
     }
 }
 
@@ -282,8 +265,7 @@ TEST_ON(who_is_left_out_leaves_room_for_others, struct scene *scene, setup, tear
     window(scene);
     name(scene, (const double[CONTAINERS]){0, 0, 20, 0});
     read_more(scene, reads);
-    window(scene);
-    expect(scene, CHOSEN_BY_LATENCY, false, true, false);
+    expect_next(scene, CHOSEN_BY_LATENCY, false, true, false);
     culprits_choose(scene->culprits, is_owner, &two); /* nobody else is named: who reads */
     expect(scene, CHOSEN_BY_READS, true, false, false);
 }
@@ -296,8 +278,7 @@ TEST_ON(what_is_past_counts_less, struct scene *scene, setup, teardown)
     window(scene);
     scene->now += 599;
     read_more(scene, (const double[CONTAINERS]){0, 0, 0, 60});
-    window(scene);
-    expect(scene, CHOSEN_BY_READS, false, false, true);
+    expect_next(scene, CHOSEN_BY_READS, false, false, true);
 }
 
 TEST_ON(windows_allocate_nothing, struct scene *scene, setup, teardown)
@@ -331,8 +312,7 @@ TEST_ON(whose_name_is_not_sure_is_not_cut_by_it, struct scene *scene, setup, tea
     scene->containers[THREE].probability = 0.95;
     read_more(scene, reads);
     name(scene, three);
-    window(scene);
-    expect(scene, CHOSEN_BY_LATENCY, false, false, true);
+    expect_next(scene, CHOSEN_BY_LATENCY, false, false, true);
     for (int i = 0; i < 11; i++) { /* the answer holds for ten seconds */
         scene->containers[THREE].probability = 0.94;
         read_more(scene, reads);
@@ -344,6 +324,5 @@ TEST_ON(whose_name_is_not_sure_is_not_cut_by_it, struct scene *scene, setup, tea
     assert_int_equal(culprits_new(0.6, 0.9, &scene->culprits), 0);
     window(scene);
     name(scene, three);
-    window(scene);
-    expect(scene, CHOSEN_BY_LATENCY, false, false, true);
+    expect_next(scene, CHOSEN_BY_LATENCY, false, false, true);
 }

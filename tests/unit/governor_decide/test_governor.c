@@ -130,6 +130,13 @@ static void expect_quota(const struct scene *scene, const char *path, const char
     assert_string_equal(now, quota);
 }
 
+/* A tick, after which batch has this. */
+static void tick_gives(struct scene *scene, double latency, const char *quota)
+{
+    tick(scene, latency);
+    expect_quota(scene, BATCH, quota);
+}
+
 static void warm_up(struct scene *scene)
 {
     for (int i = 0; i < 4; i++)
@@ -160,8 +167,7 @@ TEST_ON(the_paper_s_loop, struct scene *scene, setup, teardown)
                                          "300000 100000", "300000 100000"};
     start_warm(scene);
     for (size_t i = 0; i < 11; i++) {
-        tick(scene, latencies[i]);
-        expect_quota(scene, BATCH, quotas[i]);
+        tick_gives(scene, latencies[i], quotas[i]);
         expect_quota(scene, SYSTEM, "300000 100000"); /* kube-system is exempt */
     }
     expect_quota(scene, SHOP, "300000 100000");
@@ -172,16 +178,14 @@ TEST_ON(the_paper_s_loop, struct scene *scene, setup, teardown)
 /* A window is a second, of ten ticks; which come a little early or late. */
 TEST_ON(ten_ticks_a_second_are_one_window, struct scene *scene, setup_warm, teardown)
 {
-    tick(scene, 100);
-    expect_quota(scene, BATCH, "150000 100000");
+    tick_gives(scene, 100, "150000 100000");
     scene->interval_ns = SECOND / 10;
     scene->now_ns += SECOND / 50;
     for (int i = 0; i < 9; i++)
         tick(scene, 131);
     expect_quota(scene, BATCH, "150000 100000");
     scene->now_ns -= SECOND / 25;
-    tick(scene, 131);
-    expect_quota(scene, BATCH, "100000 100000");
+    tick_gives(scene, 131, "100000 100000");
     for (int i = 0; i < 100; i++)
         tick(scene, 100);
     expect_quota(scene, BATCH, "300000 100000");
@@ -218,8 +222,7 @@ TEST_ON(who_does_not_read_is_not_cut, struct scene *scene, setup_warm, teardown)
 {
     for (int i = 0; i < 4; i++)
         tick(scene, 100);
-    tick(scene, 131);
-    expect_quota(scene, BATCH, "100000 100000");
+    tick_gives(scene, 131, "100000 100000");
     expect_quota(scene, COMPUTE, "300000 100000");
     assert_string_equal(scene->last.container, "jobs/batch-0/batch");
     assert_string_equal(scene->last.cause, "shop/shop-0/shop");
@@ -238,8 +241,7 @@ TEST_ON(attribution_chooses_before_reads, struct scene *scene, setup, teardown)
         tick(scene, 100);
     assert_string_equal(chosen_by_names[scene->last.chosen_by], "none");
     scene->caused[1] += 25;
-    tick(scene, 131);
-    expect_quota(scene, BATCH, "300000 100000");
+    tick_gives(scene, 131, "300000 100000");
     expect_quota(scene, COMPUTE, "100000 100000");
     assert_string_equal(scene->last.container, "jobs/compute-0/compute");
     assert_string_equal(chosen_by_names[scene->last.chosen_by], "latency");
@@ -265,13 +267,11 @@ TEST_ON(at_the_limit_of_claims_the_culprit_is_cut, struct scene *scene, setup, t
     expect_quota(scene, BATCH, "250000 100000");
     expect_quota(scene, COMPUTE, "300000 100000");
     scene->caused[1] += 25;
-    tick(scene, 131);
-    expect_quota(scene, BATCH, "300000 100000");
+    tick_gives(scene, 131, "300000 100000");
     expect_quota(scene, COMPUTE, "100000 100000");
     assert_string_equal(scene->last.container, "jobs/compute-0/compute");
     assert_int_equal(scene->last.action, ACTION_CUT);
-    tick(scene, 131);
-    expect_quota(scene, BATCH, "300000 100000");
+    tick_gives(scene, 131, "300000 100000");
     expect_quota(scene, COMPUTE, "100000 100000");
     governor_look(scene->governor, &look);
     assert_int_equal(look.open, 1);
@@ -312,13 +312,11 @@ TEST_ON(observing_it_decides_and_writes_nothing, struct scene *scene, setup, tea
 
 TEST_ON(an_idle_protected_container_is_below, struct scene *scene, setup_warm, teardown)
 {
-    tick(scene, 131);
-    expect_quota(scene, BATCH, "100000 100000");
+    tick_gives(scene, 131, "100000 100000");
     for (int i = 0; i < 3; i++)
         tick(scene, 0);
     expect_quota(scene, BATCH, "100000 100000");
-    tick(scene, 0);
-    expect_quota(scene, BATCH, "150000 100000");
+    tick_gives(scene, 0, "150000 100000");
 }
 
 TEST_ON(without_a_signal_nothing_is_held, struct scene *scene, setup, teardown)
@@ -390,8 +388,7 @@ TEST_ON(paused_it_stays_up_and_does_nothing, struct scene *scene, setup_warm, te
         tick(scene, 131);
     expect_quota(scene, BATCH, "300000 100000");
     governor_pause(scene->governor, false, 0);
-    tick(scene, 131);
-    expect_quota(scene, BATCH, "100000 100000");
+    tick_gives(scene, 131, "100000 100000");
 }
 
 /* It was killed; the next one puts back what is open, whichever keys it has. */
@@ -503,8 +500,7 @@ TEST_ON(the_exporter_is_let_alone, struct scene *scene, setup, teardown)
 {
     scene->exporter = governor_rig_inode(&scene->rig, COMPUTE);
     start_warm(scene);
-    tick(scene, 131);
-    expect_quota(scene, BATCH, "100000 100000");
+    tick_gives(scene, 131, "100000 100000");
     expect_quota(scene, COMPUTE, "300000 100000");
 }
 
@@ -513,8 +509,7 @@ TEST_ON(the_exporter_s_pod_is_let_alone, struct scene *scene, setup, teardown)
     scene->exporter = governor_rig_inode(&scene->rig, COMPUTE);
     scene->one_pod = true;
     start_warm(scene);
-    tick(scene, 131);
-    expect_quota(scene, BATCH, "300000 100000");
+    tick_gives(scene, 131, "300000 100000");
 }
 
 /* It may be any of the governor's namespace. */
@@ -605,8 +600,7 @@ TEST_ON(another_configuration_cuts_nobody, struct scene *scene, setup, teardown)
     tick(scene, 131); /* who reads is known since the window before */
     expect_quota(scene, BATCH, "100000 100000");
     expect_quota(scene, COMPUTE, "200000 100000");
-    tick(scene, 100);
-    expect_quota(scene, BATCH, "150000 100000");
+    tick_gives(scene, 100, "150000 100000");
     expect_quota(scene, COMPUTE, "250000 100000");
     governor_look(scene->governor, &look);
     assert_int_equal(look.policies.counts.chosen[CHOSEN_BY_NOTHING],
@@ -622,8 +616,7 @@ TEST_ON(another_mode_cuts_nobody, struct scene *scene, setup, teardown)
     start_warm(scene);
     tick(scene, 131);
     tick(scene, 100);
-    tick(scene, 100);
-    expect_quota(scene, BATCH, "200000 100000");
+    tick_gives(scene, 100, "200000 100000");
     for (size_t i = 0; i < 2; i++) {
         struct config *other = governor_start_threshold(&scene->rig, modes[i], "");
         assert_int_equal(governor_reload(scene->governor, other, error, sizeof error), 0);
@@ -632,8 +625,7 @@ TEST_ON(another_mode_cuts_nobody, struct scene *scene, setup, teardown)
         tick(scene, 0); /* nothing is known of it: nothing changes */
         expect_quota(scene, BATCH, "200000 100000");
     }
-    tick(scene, 100);
-    expect_quota(scene, BATCH, "250000 100000");
+    tick_gives(scene, 100, "250000 100000");
 }
 
 /* Nobody waits yet: in mode safe, the default, a start takes nothing. */
@@ -650,8 +642,7 @@ TEST_ON(a_start_takes_nothing, struct scene *scene, setup, teardown)
     expect_quota(scene, BATCH, "250000 100000");
     expect_quota(scene, COMPUTE, "300000 100000");
     assert_string_equal(scene->last.cause, "shop/shop-0/shop");
-    tick(scene, 131);
-    expect_quota(scene, BATCH, "250000 100000");
+    tick_gives(scene, 131, "250000 100000");
     tick(scene, 131); /* it has not helped */
     expect_quota(scene, BATCH, "100000 100000");
 }
@@ -660,8 +651,7 @@ TEST_ON(a_start_takes_nothing, struct scene *scene, setup, teardown)
 TEST_ON(a_start_by_the_paper_blames_nobody, struct scene *scene, setup, teardown)
 {
     start_warm(scene);
-    tick(scene, 131);
-    expect_quota(scene, BATCH, "100000 100000");
+    tick_gives(scene, 131, "100000 100000");
     assert_string_equal(scene->last.why, "start");
     assert_string_equal(scene->last.cause, "");
 }
@@ -669,8 +659,7 @@ TEST_ON(a_start_by_the_paper_blames_nobody, struct scene *scene, setup, teardown
 TEST_ON(stopping_puts_all_back, struct scene *scene, setup, teardown)
 {
     start_warm(scene);
-    tick(scene, 131);
-    expect_quota(scene, BATCH, "100000 100000");
+    tick_gives(scene, 131, "100000 100000");
     assert_int_equal(governor_stop(scene->governor, 0), 0);
     expect_quota(scene, BATCH, "300000 100000");
     expect_quota(scene, COMPUTE, "300000 100000");
