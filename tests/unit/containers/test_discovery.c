@@ -133,8 +133,7 @@ TEST_ON(payloads_and_nests, struct world *w, empty, end)
     world_mkdir(w, "/docker/" ID_A "/init/deep");
     world_mkdir(w, "/docker/" ID_A "/docker/" ID_B "/payload");
     world_mkdir(w, "/machine.slice/libpod-" ID_A ".scope/libpod-payload-" ID_A);
-    world_mkdir(w, "/system.slice/ssh.service");
-    world_settle(w);
+    world_appear(w, "/system.slice/ssh.service");
     assert_int_equal(world_monitored(w), 3);
     assert_string_equal(world_mapped(w, world_id(w, "/docker/" ID_A "/init/deep")),
                         "/docker/" ID_A);
@@ -162,8 +161,7 @@ TEST_ON(payloads_and_nests, struct world *w, empty, end)
 
 TEST_ON(names_come_late, struct world *w, started, end)
 {
-    world_mkdir(w, POD "/" ID_A);
-    world_settle(w);
+    world_appear(w, POD "/" ID_A);
     const struct container *c = world_find(w, POD "/" ID_A);
     assert_non_null(c); /* counted from the start */
     assert_false(c->named);
@@ -184,8 +182,7 @@ TEST_ON(names_come_late, struct world *w, started, end)
 
 TEST_ON(names_never_come, struct world *w, started, end)
 {
-    world_mkdir(w, POD_SLICE "/cri-containerd-" ID_A ".scope");
-    world_settle(w);
+    world_appear(w, POD_SLICE "/cri-containerd-" ID_A ".scope");
     world_pass(w, 1999 * WORLD_MS);
     const struct container *c = world_find(w, POD_SLICE "/cri-containerd-" ID_A ".scope");
     assert_false(c->named);
@@ -211,8 +208,7 @@ TEST_ON(no_names_wanted, struct world *w, empty, end)
     w->config.names = NAMES_NONE;
     world_host_file(w, CONTAINERD ID_A "/config.json", "containerd-container.json");
     world_start(w);
-    world_mkdir(w, POD "/" ID_A);
-    world_settle(w);
+    world_appear(w, POD "/" ID_A);
     const struct container *c = world_find(w, POD "/" ID_A);
     assert_true(c->named); /* there is nothing to wait for */
     assert_string_equal(c->name, ID_A);
@@ -222,8 +218,7 @@ TEST_ON(no_names_wanted, struct world *w, empty, end)
 /* What became known in the last moment of a container that lived for a moment. */
 TEST_ON(names_at_the_end, struct world *w, started, end)
 {
-    world_mkdir(w, POD "/" ID_A);
-    world_settle(w);
+    world_appear(w, POD "/" ID_A);
     world_host_file(w, CONTAINERD ID_A "/config.json", "containerd-container.json");
     world_rmdir(w, POD "/" ID_A);
     world_settle(w);
@@ -251,8 +246,7 @@ TEST(sandboxes_by_their_state)
         world_start(&w);
         if (i % 2 == 0)
             world_host_file(&w, cases[i / 2].host_path, cases[i / 2].host_file);
-        world_mkdir(&w, cases[i / 2].cgroup);
-        world_settle(&w);
+        world_appear(&w, cases[i / 2].cgroup);
         assert_int_equal(world_monitored(&w), i % 2);
         if (i % 2) /* its state comes after it was counted for a while */
             world_host_file(&w, cases[i / 2].host_path, cases[i / 2].host_file);
@@ -276,8 +270,7 @@ TEST_ON(sandboxes_by_their_logs, struct world *w, empty, end)
     world_start(w);
     fixture_mkdir(&w->fixture, "host/var/log/pods/shop_cart-0_" UID);
     world_mkdir(w, POD "/" ID_A);
-    world_mkdir(w, POD "/" ID_B);
-    world_settle(w);
+    world_appear(w, POD "/" ID_B);
     assert_int_equal(world_monitored(w), 2);
     world_pass(w, 700 * WORLD_MS);
     fixture_link(&w->fixture, "host/var/log/containers/cart-0_shop_cart-" ID_A ".log",
@@ -307,8 +300,7 @@ TEST_ON(time_a_little_back, struct world *w, empty, end)
     w->config.names = NAMES_LOGS;
     world_start(w);
     fixture_mkdir(&w->fixture, "host/var/log/pods/shop_cart-0_" UID);
-    world_mkdir(w, POD "/" ID_A);
-    world_settle(w);
+    world_appear(w, POD "/" ID_A);
     for (int i = 0; i < 10; i++) {
         discovery_advance(w->discovery, w->now_ns - 500 * WORLD_MS);
         world_pass(w, 20 * WORLD_MS);
@@ -326,8 +318,7 @@ TEST_ON(excluded_and_over_the_limit, struct world *w, empty, end)
     world_host_file(w, CONTAINERD ID_A "/config.json", "containerd-container.json");
     world_start(w);
     size_t fds = fixture_open_fds();
-    world_mkdir(w, POD "/" ID_A);
-    world_settle(w);
+    world_appear(w, POD "/" ID_A);
     assert_int_equal(container_table_count(w->table, CONTAINERS_EXCLUDED), 1);
     assert_int_equal(fixture_open_fds(), fds);
     char id[4][65], path[4][128];
@@ -336,8 +327,7 @@ TEST_ON(excluded_and_over_the_limit, struct world *w, empty, end)
         world_mkdir(w, path[i]);
         char child[160];
         snprintf(child, sizeof child, "%s/child", path[i]);
-        world_mkdir(w, child);
-        world_settle(w);
+        world_appear(w, child);
     }
     world_pass(w, 3 * WORLD_S);
     assert_int_equal(world_monitored(w), 2);
@@ -369,14 +359,12 @@ TEST_ON(excluded_and_over_the_limit, struct world *w, empty, end)
 
 TEST_ON(made_anew_under_the_same_name, struct world *w, started, end)
 {
-    world_mkdir(w, "/docker/" ID_A "/old");
-    world_settle(w);
+    world_appear(w, "/docker/" ID_A "/old");
     uint64_t id = world_find(w, "/docker/" ID_A)->cgroup_id;
     world_rmdir(w, "/docker/" ID_A "/old");
     world_rmdir(w, "/docker/" ID_A);
     world_mkdir(w, "/docker/spacer"); /* or the file system gives the same inode again */
-    world_mkdir(w, "/docker/" ID_A "/new");
-    world_settle(w);
+    world_appear(w, "/docker/" ID_A "/new");
     assert_int_equal(world_monitored(w), 1);
     assert_int_equal(w->ended, 1);
     assert_int_equal(w->added, 2);
@@ -396,8 +384,7 @@ TEST(renamed)
     struct world w;
     world_init(&w, WORLD_V1); /* where the kernel allows it */
     world_start(&w);
-    world_mkdir(&w, "/docker/" ID_A "/child");
-    world_settle(&w);
+    world_appear(&w, "/docker/" ID_A "/child");
     char from[512], to[512];
     snprintf(from, sizeof from, "%s/docker/" ID_A, w.top);
     snprintf(to, sizeof to, "%s/docker/" ID_B, w.top);
@@ -406,8 +393,7 @@ TEST(renamed)
     assert_int_equal(world_monitored(&w), 1);
     assert_int_equal(w.ended, 1);
     assert_int_equal(world_find(&w, "/docker/" ID_B)->state, CONTAINER_LIVE);
-    world_mkdir(&w, "/docker/" ID_B "/second");
-    world_settle(&w);
+    world_appear(&w, "/docker/" ID_B "/second");
     world_pass(&w, 60 * WORLD_S);
     assert_string_equal(world_mapped(&w, world_id(&w, "/docker/" ID_B "/child")), "/docker/" ID_B);
     assert_string_equal(world_mapped(&w, world_id(&w, "/docker/" ID_B "/second")), "/docker/" ID_B);
@@ -425,8 +411,7 @@ TEST_ON(gone_before_it_was_seen, struct world *w, started, end)
     /* Events that are older than the directory they are read for. */
     world_mkdir(w, "/docker/" ID_A);
     world_rmdir(w, "/docker/" ID_A);
-    world_mkdir(w, "/docker/" ID_A);
-    world_settle(w);
+    world_appear(w, "/docker/" ID_A);
     assert_int_equal(world_monitored(w), 1);
     assert_int_equal(w->added, 1);
     assert_int_equal(w->ended, 0);
@@ -457,8 +442,7 @@ TEST_ON(bounded_work, struct world *w, started, end)
 TEST_ON(overflow, struct world *w, started, end)
 {
     char id[65], path[128];
-    world_mkdir(w, "/docker/" ID_A);
-    world_settle(w);
+    world_appear(w, "/docker/" ID_A);
     unsigned max = 0;
     FILE *file = fopen("/proc/sys/fs/inotify/max_queued_events", "re");
     if (file) {
@@ -483,8 +467,7 @@ TEST_ON(overflow, struct world *w, started, end)
     assert_int_equal(world_monitored(w), 50);
     assert_int_equal(w->ended, 1);
     /* And events work on. */
-    world_mkdir(w, "/docker/" ID_B);
-    world_settle(w);
+    world_appear(w, "/docker/" ID_B);
     assert_int_equal(world_monitored(w), 51);
 }
 
@@ -512,8 +495,7 @@ static int run_without_watches(void)
     world_mkdir(&w, "/docker/" ID_A "/a/b/c");
     world_start(&w);
     assert_int_equal(world_monitored(&w), 1);
-    world_mkdir(&w, "/docker/" ID_A "/a/b/c/docker/" ID_B);
-    world_settle(&w);
+    world_appear(&w, "/docker/" ID_A "/a/b/c/docker/" ID_B);
     assert_int_equal(world_monitored(&w), 1); /* nobody told */
     world_pass(&w, 1000 * WORLD_MS);
     assert_int_equal(world_monitored(&w), 2);
@@ -612,8 +594,7 @@ TEST_ON(all_cgroups, struct world *w, empty, end)
     assert_int_equal(world_monitored(w), 3);
 
     /* A parent that has processes itself counts too; its children count with it or separately. */
-    world_mkdir(w, "/system.slice/ssh.service/session");
-    world_settle(w);
+    world_appear(w, "/system.slice/ssh.service/session");
     uint64_t session = world_id(w, "/system.slice/ssh.service/session");
     assert_string_equal(world_mapped(w, session), "/system.slice/ssh.service");
     world_write(w, "/system.slice/ssh.service/session", "cgroup.procs", "9\n");
@@ -624,8 +605,7 @@ TEST_ON(all_cgroups, struct world *w, empty, end)
 
     /* What is a container by its path keeps its names. */
     world_host_file(w, CONTAINERD ID_A "/config.json", "containerd-container.json");
-    world_mkdir(w, POD "/" ID_A);
-    world_settle(w);
+    world_appear(w, POD "/" ID_A);
     assert_string_equal(world_find(w, POD "/" ID_A)->name, "cart");
     assert_string_equal(world_find(w, POD "/" ID_A)->short_id, "aaaa01234567");
     world_pass(w, 2 * WORLD_S);

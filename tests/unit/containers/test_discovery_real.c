@@ -155,8 +155,7 @@ static void found_by_its_event(struct real *real, struct world *w)
     assert_int_equal(fstat(c->cgroup_fd, &st), 0);
     assert_int_equal(st.st_ino, c->cgroup_id);
     assert_string_equal(world_mapped(w, world_id(w, "/docker/" ID_A "/payload")), "/docker/" ID_A);
-    world_mkdir(w, "/docker/" ID_A "/second");
-    world_settle(w);
+    world_appear(w, "/docker/" ID_A "/second");
     uint64_t second = world_id(w, "/docker/" ID_A "/second");
     assert_string_equal(world_mapped(w, second), "/docker/" ID_A);
 
@@ -167,8 +166,7 @@ static void found_by_its_event(struct real *real, struct world *w)
     assert_int_equal(c->state, CONTAINER_ENDED);
     assert_true(fcntl(c->cgroup_fd, F_GETFD) >= 0);
     assert_string_equal(world_mapped(w, second), "/docker/" ID_A); /* for a while */
-    world_mkdir(w, "/docker/" ID_A);
-    world_settle(w);
+    world_appear(w, "/docker/" ID_A);
     assert_int_equal(world_find(w, "/docker/" ID_A)->state, CONTAINER_LIVE);
     assert_int_not_equal(world_find(w, "/docker/" ID_A)->cgroup_id, c->cgroup_id);
     world_rmdir(w, "/docker/" ID_A);
@@ -180,8 +178,7 @@ static void all_cgroups_by_events(struct real *real, struct world *w)
 {
     w->config.all_cgroups = true;
     world_start(w);
-    world_mkdir(w, "/parent/work");
-    world_settle(w);
+    world_appear(w, "/parent/work");
     assert_int_equal(world_monitored(w), 2); /* both may be about to get a process */
     world_pass(w, 5 * WORLD_S); /* not a young candidate any more: only events can tell */
     assert_int_equal(world_monitored(w), 0);
@@ -199,8 +196,7 @@ static void all_cgroups_by_events(struct real *real, struct world *w)
     assert_int_equal(world_monitored(w), 0);
 
     /* Its only process has ended before anybody looks. */
-    world_mkdir(w, "/parent/short");
-    world_settle(w);
+    world_appear(w, "/parent/short");
     start_process(real, w->top, "/parent/short");
     stop_child(real);
     world_settle(w);
@@ -342,8 +338,7 @@ TEST_ON(born_in_its_cgroup, struct real *real, setup, teardown)
     world_init_real(&w, real->v2, real->v2);
     w.config.all_cgroups = true;
     world_start(&w);
-    world_mkdir(&w, "/work");
-    world_settle(&w);
+    world_appear(&w, "/work");
     world_pass(&w, 5 * WORLD_S);
     bool born = start_born_process(real, w.top, "/work");
     if (born) {

@@ -72,8 +72,7 @@ TEST_ON(what_is_inside_is_part_of_its_container, struct world *w, setup, teardow
     world_mkdir(w, path);
     for (unsigned i = 0; i < 4; i++) {
         snprintf(path + strlen(path), sizeof path - strlen(path), "/%s", world_hex(i, id));
-        world_mkdir(w, path);
-        world_settle(w);
+        world_appear(w, path);
         assert_string_equal(world_mapped(w, world_id(w, path)), OUTER);
     }
     assert_int_equal(world_monitored(w), 1);
@@ -86,12 +85,10 @@ TEST_ON(nothing_below_a_container_is_watched, struct world *w, setup, teardown)
 {
     w->no_samples = true;
     world_start(w);
-    world_mkdir(w, OUTER);
-    world_settle(w);
+    world_appear(w, OUTER);
     unsigned watches = count_watches(w);
     make_inside(w, OUTER, 0, 300);
-    world_mkdir(w, OUTER "/a/b/c");
-    world_settle(w);
+    world_appear(w, OUTER "/a/b/c");
     world_pass(w, 100 * WORLD_S);
     assert_int_equal(count_watches(w), watches);
     assert_int_equal(world_monitored(w), 1);
@@ -168,11 +165,9 @@ TEST_ON(an_id_twice_is_nobodys, struct world *w, setup, teardown)
 {
     w->config.names = NAMES_NONE;
     world_start(w);
-    world_mkdir(w, "/docker/" VICTIM);
-    world_settle(w);
+    world_appear(w, "/docker/" VICTIM);
     assert_string_equal(world_find(w, "/docker/" VICTIM)->short_id, "aaaa01234567");
-    world_mkdir(w, "/elsewhere/" VICTIM);
-    world_settle(w);
+    world_appear(w, "/elsewhere/" VICTIM);
     static const char *const paths[] = {"/docker/" VICTIM, "/elsewhere/" VICTIM};
     for (size_t i = 0; i < 2; i++) {
         char inode[13];
@@ -225,13 +220,11 @@ TEST_ON(new_ones_are_rationed, struct world *w, setup, teardown)
 {
     w->config.nested = true;
     world_start(w);
-    world_mkdir(w, OUTER);
-    world_settle(w);
+    world_appear(w, OUTER);
     char path[512], id[65];
     for (unsigned i = 0; i < 600; i++) {
         snprintf(path, sizeof path, OUTER "/%s", world_hex(i, id));
-        world_mkdir(w, path);
-        world_settle(w);
+        world_appear(w, path);
         world_rmdir(w, path);
         world_settle(w);
         world_read_ended(w);
@@ -248,12 +241,10 @@ TEST_ON(what_nobody_saw_does_not_linger, struct world *w, setup, teardown)
     char shorter[256], longer[256], id[65];
     snprintf(shorter, sizeof shorter, OUTER "/%s", world_hex(1, id));
     snprintf(longer, sizeof longer, OUTER "/%s", world_hex(2, id));
-    world_mkdir(w, longer);
-    world_settle(w);
+    world_appear(w, longer);
     world_read_ended(w);
     world_mkdir(w, shorter);
-    world_mkdir(w, "/docker/" VICTIM);
-    world_settle(w);
+    world_appear(w, "/docker/" VICTIM);
     assert_int_equal(count_inside(w, OUTER), 2);
     world_rmdir(w, shorter);
     world_rmdir(w, longer);
@@ -272,8 +263,7 @@ TEST_ON(what_nobody_saw_does_not_linger, struct world *w, setup, teardown)
 TEST_ON(everybody_has_his_directories, struct world *w, setup, teardown)
 {
     world_start(w);
-    world_mkdir(w, OUTER);
-    world_settle(w);
+    world_appear(w, OUTER);
     unsigned watches = count_watches(w);
     char path[512];
     for (unsigned i = 0; i < 400; i++) {
@@ -284,8 +274,7 @@ TEST_ON(everybody_has_his_directories, struct world *w, setup, teardown)
     assert_int_equal(count_watches(w), watches + 256);
     assert_int_equal(discovery_refused(w->discovery, REFUSED_DIRECTORY), 400 - 256);
     assert_null(world_mapped(w, world_id(w, OUTER "/300")));
-    world_mkdir(w, VICTIM_POD "/" VICTIM "/init");
-    world_settle(w);
+    world_appear(w, VICTIM_POD "/" VICTIM "/init");
     assert_string_equal(world_mapped(w, world_id(w, VICTIM_POD "/" VICTIM "/init")),
                         VICTIM_POD "/" VICTIM);
     for (unsigned i = 0; i < 100; i++) {
@@ -316,8 +305,7 @@ TEST_ON(bytes_are_bounded_too, struct world *w, setup, teardown)
     }
     world_settle(w);
     assert_in_range(discovery_refused(w->discovery, REFUSED_DIRECTORY), 40, 100);
-    world_mkdir(w, VICTIM_POD "/" VICTIM "/init");
-    world_settle(w);
+    world_appear(w, VICTIM_POD "/" VICTIM "/init");
     assert_string_equal(world_mapped(w, world_id(w, VICTIM_POD "/" VICTIM "/init")),
                         VICTIM_POD "/" VICTIM);
 }
@@ -337,8 +325,7 @@ TEST(a_tenth_is_left_for_others)
             int len = snprintf(path, sizeof path, "/docker/%s", world_hex(i, id));
             for (unsigned k = 0; k < 60; k++) {
                 snprintf(path + len, sizeof path - (size_t)len, "/%u", k);
-                world_mkdir(&w, path);
-                world_settle(&w);
+                world_appear(&w, path);
             }
         }
         assert_int_equal(world_monitored(&w), 10);
@@ -347,14 +334,12 @@ TEST(a_tenth_is_left_for_others)
         assert_true(discovery_refused(w.discovery, REFUSED_DIRECTORY) > 200);
         for (unsigned i = 0; i < 20; i++) {
             snprintf(path, sizeof path, "/docker/%s", world_hex(100 + i, id));
-            world_mkdir(&w, path);
-            world_settle(&w);
+            world_appear(&w, path);
         }
         assert_int_equal(world_monitored(&w), 30);
         for (unsigned i = 0; i < 100; i++) { /* the whole is bounded all the same */
             snprintf(path, sizeof path, "/docker/%s", world_hex(200 + i, id));
-            world_mkdir(&w, path);
-            world_settle(&w);
+            world_appear(&w, path);
         }
         assert_in_range(world_monitored(&w), 35, 50);
         world_release(&w);
@@ -396,22 +381,19 @@ TEST_ON(a_user_has_a_share_too, struct world *w, setup, teardown)
     world_host_file(w, "var/lib/containers/storage/overlay-containers/containers.json",
                     "podman-containers.json");
     world_start(w);
-    world_mkdir(w, MANAGER "/user.slice/libpod-" VICTIM ".scope");
-    world_settle(w);
+    world_appear(w, MANAGER "/user.slice/libpod-" VICTIM ".scope");
     check_impostor(w, MANAGER "/user.slice/libpod-" VICTIM ".scope");
     make_inside(w, MANAGER, 0, 300);
     world_settle(w);
     assert_int_equal(count_inside(w, MANAGER), 128);
-    world_mkdir(w, "/machine.slice/libpod-" VICTIM ".scope");
-    world_settle(w);
+    world_appear(w, "/machine.slice/libpod-" VICTIM ".scope");
     assert_string_equal(world_find(w, "/machine.slice/libpod-" VICTIM ".scope")->name, "web1");
 }
 
 TEST_ON(a_user_has_his_directories, struct world *w, setup, teardown)
 {
     world_start(w);
-    world_mkdir(w, MANAGER);
-    world_settle(w);
+    world_appear(w, MANAGER);
     char path[512];
     for (unsigned i = 0; i < 4200; i++) {
         snprintf(path, sizeof path, MANAGER "/%u", i);
@@ -447,8 +429,7 @@ TEST_ON(a_users_new_ones_are_rationed, struct world *w, setup, teardown)
     char path[512], id[65];
     for (unsigned i = 0; i < 600; i++) {
         snprintf(path, sizeof path, MANAGER "/%s", world_hex(i, id));
-        world_mkdir(w, path);
-        world_settle(w);
+        world_appear(w, path);
         world_rmdir(w, path);
         world_settle(w);
         world_read_ended(w);

@@ -128,12 +128,18 @@ static int read_h(struct place *p, uint64_t handle)
     return p->source->ops->read(p->source, handle, &p->reading);
 }
 
+/* The next reading, five seconds later. */
+static int next_h(struct place *p, uint64_t handle)
+{
+    tick(p, 5);
+    return read_h(p, handle);
+}
+
 /* The two readings of a group from which nothing is said. */
 static void settle(struct place *p, uint64_t handle)
 {
     for (int i = 0; i < 2; i++) {
-        tick(p, 5);
-        assert_int_equal(read_h(p, handle), -ENODATA);
+        assert_int_equal(next_h(p, handle), -ENODATA);
     }
 }
 
@@ -210,11 +216,9 @@ TEST_ON(the_first_window_is_dropped, struct place *p, setup, teardown)
     write_group(p, MOUNT, 0, 0);
     write_group(p, POD, 900000000, 900);
     assert_int_equal(open_group(p, GROUP_POD_BANDWIDTH, &handle), 0);
-    tick(p, 5);
-    assert_int_equal(read_h(p, handle), -ENODATA);
+    assert_int_equal(next_h(p, handle), -ENODATA);
     write_group(p, POD, 5000, 5000);
-    tick(p, 5);
-    assert_int_equal(read_h(p, handle), -ENODATA);
+    assert_int_equal(next_h(p, handle), -ENODATA);
     write_group(p, POD, 7000, 6500);
     for (int i = 0; i < 4; i++) {
         tick(p, 1);
@@ -248,8 +252,7 @@ static uint64_t settled(struct place *p, uint64_t total)
 
 static void assert_next(struct place *p, uint64_t handle, uint64_t bytes, uint64_t seconds)
 {
-    tick(p, 5);
-    assert_int_equal(read_h(p, handle), 0);
+    assert_int_equal(next_h(p, handle), 0);
     if (value(p, 0, ROLE_MBM_TOTAL_BYTES) != bytes || row(p, 0)->enabled_ns != seconds * SECOND)
         fail_msg("%llu bytes in %llu ns", (unsigned long long)row(p, 0)->count[0],
                  (unsigned long long)row(p, 0)->enabled_ns);
@@ -258,8 +261,7 @@ static void assert_next(struct place *p, uint64_t handle, uint64_t bytes, uint64
 /* A window that is not known is in neither the bytes nor the time. */
 static void assert_unknown(struct place *p, uint64_t handle)
 {
-    tick(p, 5);
-    assert_int_equal(read_h(p, handle), 0); /* the local bytes are known */
+    assert_int_equal(next_h(p, handle), 0); /* the local bytes are known */
     assert_false(has(p, 0, ROLE_MBM_TOTAL_BYTES));
     assert_true(has(p, 0, ROLE_MBM_LOCAL_BYTES));
 }
@@ -275,18 +277,15 @@ TEST_ON(counters_that_fall_begin_anew, struct place *p, setup, teardown)
     total_is(p, "1600\n");
     assert_next(p, handle, 600, 5);
     total_is(p, "100\n"); /* another RMID, or the counter wrapped */
-    tick(p, 5);
-    assert_int_equal(read_h(p, handle), 0);
+    assert_int_equal(next_h(p, handle), 0);
     assert_false(has(p, 0, ROLE_MBM_TOTAL_BYTES));
     total_is(p, "150\n");
-    tick(p, 5);
-    assert_int_equal(read_h(p, handle), 0);
+    assert_int_equal(next_h(p, handle), 0);
     assert_int_equal(value(p, 0, ROLE_MBM_TOTAL_BYTES), 650);
     total_is(p, "99999999999999\n"); /* 20 TB/s: of whoever had it before */
     assert_unknown(p, handle);
     total_is(p, "99999999999999\n");
-    tick(p, 5);
-    assert_int_equal(read_h(p, handle), 0);
+    assert_int_equal(next_h(p, handle), 0);
     assert_int_equal(value(p, 0, ROLE_MBM_TOTAL_BYTES), 650);
 }
 
@@ -305,8 +304,7 @@ TEST_ON(numbers_that_are_none, struct place *p, setup, teardown)
         assert_unknown(p, handle);
         snprintf(text, sizeof text, "%llu\n", (unsigned long long)(at += 10));
         total_is(p, text);
-        tick(p, 5);
-        assert_int_equal(read_h(p, handle), 0);
+        assert_int_equal(next_h(p, handle), 0);
         assert_int_equal(value(p, 0, ROLE_MBM_TOTAL_BYTES), sum += 10);
     }
 }
@@ -320,12 +318,10 @@ TEST_ON(nothing_is_known, struct place *p, setup, teardown)
     assert_int_equal(open_group(p, GROUP_POD_BANDWIDTH, &handle), 0);
     settle(p, handle);
     total_is(p, "1500\n");
-    tick(p, 5);
-    assert_int_equal(read_h(p, handle), 0);
+    assert_int_equal(next_h(p, handle), 0);
     assert_int_equal(value(p, 0, ROLE_MBM_TOTAL_BYTES), 500);
     total_is(p, "Unavailable\n");
-    tick(p, 5);
-    assert_int_equal(read_h(p, handle), 0);
+    assert_int_equal(next_h(p, handle), 0);
     assert_int_equal(row(p, 0)->present, 0);
 }
 
@@ -341,8 +337,7 @@ TEST_ON(a_file_that_vanishes, struct place *p, setup, teardown)
     uint64_t handle = settled(p, 1000);
     remove_file(p, POD "/mon_data/mon_L3_00/mbm_total_bytes");
     assert_unknown(p, handle);
-    tick(p, 5); /* from then on the kernel has no such file */
-    assert_int_equal(read_h(p, handle), 0);
+    assert_int_equal(next_h(p, handle), 0); /* from then on the kernel has no such file */
     assert_false(has(p, 0, ROLE_MBM_TOTAL_BYTES));
 }
 
@@ -372,14 +367,12 @@ TEST_ON(a_group_that_is_removed, struct place *p, setup, teardown)
     remove_file(p, POD "/mon_data/mon_L3_00");
     remove_file(p, POD "/mon_data");
     remove_file(p, POD);
-    tick(p, 5);
-    assert_int_equal(read_h(p, handle), -ESRCH);
+    assert_int_equal(next_h(p, handle), -ESRCH);
     assert_int_equal(p->source->ops->open_counters(p->source), 0);
     assert_int_equal(open_group(p, GROUP_POD_BANDWIDTH, &again), -ENOENT);
     /* Another of the same name is another one, also while the first handle is still open. */
     write_number(p, POD, "mon_L3_00", "mbm_total_bytes", 5);
-    tick(p, 5);
-    assert_int_equal(read_h(p, handle), -ESRCH);
+    assert_int_equal(next_h(p, handle), -ESRCH);
     assert_int_equal(open_group(p, GROUP_POD_BANDWIDTH, &again), 0);
     p->source->ops->close(p->source, handle);
     settle(p, again);
@@ -399,8 +392,7 @@ TEST_ON(sub_numa_clusters, struct place *p, setup, teardown)
     write_number(p, POD, "mon_L3_00", "mbm_total_bytes", 400);
     write_number(p, POD, "mon_L3_00/mon_sub_L3_00", "mbm_total_bytes", 130);
     write_number(p, POD, "mon_L3_00/mon_sub_L3_01", "mbm_total_bytes", 270);
-    tick(p, 5);
-    assert_int_equal(read_h(p, handle), 0);
+    assert_int_equal(next_h(p, handle), 0);
     assert_int_equal(p->reading.n, 2);
     for (size_t i = 0; i < 2; i++)
         assert_int_equal(value(p, i, ROLE_MBM_TOTAL_BYTES), row(p, i)->cpu == 0 ? 30 : 70);
@@ -419,8 +411,7 @@ TEST_ON(telemetry, struct place *p, setup, teardown)
     write_file(p, POD, "mon_PERF_PKG_00", "core_energy", "12.25\n");
     write_file(p, POD, "mon_PERF_PKG_00", "stalls_llc_miss", "800\n");
     write_file(p, POD, "mon_PERF_PKG_00", "unhalted_core_cycles", "3000\n");
-    tick(p, 5);
-    assert_int_equal(read_h(p, handle), 0);
+    assert_int_equal(next_h(p, handle), 0);
     assert_int_equal(p->reading.n, 1); /* the package has the L3's first CPU */
     assert_int_equal(value(p, 0, ROLE_CORE_ENERGY_MICROJOULES), 1750000);
     assert_int_equal(value(p, 0, ROLE_LLC_MISS_STALL_CYCLES), 100);
@@ -439,25 +430,20 @@ TEST_ON(the_machine_is_all_classes, struct place *p, setup, teardown)
     settle(p, handle);
     write_group(p, MOUNT, 1300, 0);
     write_group(p, MOUNT "gold/", 600, 0);
-    tick(p, 5);
-    assert_int_equal(read_h(p, handle), 0);
+    assert_int_equal(next_h(p, handle), 0);
     size_t first = row(p, 0)->cpu == 0 ? 0 : 1;
     assert_int_equal(value(p, first, ROLE_MBM_TOTAL_BYTES), 400);
     assert_int_equal(value(p, first, ROLE_LLC_OCCUPANCY_BYTES), 8192);
     /* One that comes joins from its third reading on. */
     write_group(p, MOUNT "silver/", 70, 0);
-    tick(p, 5);
-    assert_int_equal(read_h(p, handle), 0);
-    tick(p, 5);
-    assert_int_equal(read_h(p, handle), 0);
+    assert_int_equal(next_h(p, handle), 0);
+    assert_int_equal(next_h(p, handle), 0);
     write_group(p, MOUNT "silver/", 75, 0);
-    tick(p, 5);
-    assert_int_equal(read_h(p, handle), 0);
+    assert_int_equal(next_h(p, handle), 0);
     assert_int_equal(value(p, first, ROLE_MBM_TOTAL_BYTES), 405);
     /* What one does not know is not known of all. */
     write_file(p, MOUNT "silver", "mon_L3_00", "mbm_total_bytes", "Unavailable\n");
-    tick(p, 5);
-    assert_int_equal(read_h(p, handle), 0);
+    assert_int_equal(next_h(p, handle), 0);
     assert_false(has(p, first, ROLE_MBM_TOTAL_BYTES));
     assert_true(has(p, 1 - first, ROLE_MBM_TOTAL_BYTES));
 }
@@ -492,8 +478,7 @@ TEST_ON(a_class_that_cannot_be_read, struct place *p, setup, teardown)
     write_group(p, MOUNT "gold/", 602, 0);
     size_t first = row(p, 0)->cpu == 0 ? 0 : 1;
     uint64_t before = value(p, first, ROLE_MBM_TOTAL_BYTES);
-    tick(p, 5);
-    assert_int_equal(read_h(p, handle), 0);
+    assert_int_equal(next_h(p, handle), 0);
     assert_int_equal(value(p, first, ROLE_MBM_TOTAL_BYTES), before + 3);
 }
 
@@ -511,8 +496,7 @@ TEST_ON(domains_nobody_knows, struct place *p, setup, teardown)
     write_number(p, POD, "mon_L3_00", "mbm_total_bytes", 11);
     write_number(p, POD, "mon_L3_77", "mbm_total_bytes", 4);
     write_number(p, POD, "mon_MB_00", "mbm_total_bytes", 100);
-    tick(p, 5);
-    assert_int_equal(read_h(p, handle), 0);
+    assert_int_equal(next_h(p, handle), 0);
     assert_int_equal(p->reading.n, 1);
     assert_int_equal(row(p, 0)->cpu, -1);
     assert_int_equal(value(p, 0, ROLE_MBM_TOTAL_BYTES), 13);

@@ -175,6 +175,12 @@ void world_settle(struct world *world)
     }
 }
 
+void world_appear(struct world *world, const char *cgroup)
+{
+    world_mkdir(world, cgroup);
+    world_settle(world);
+}
+
 void world_pass(struct world *world, uint64_t ns)
 {
     uint64_t end = world->now_ns + ns;

@@ -44,6 +44,8 @@ void world_host_file(struct world *world, const char *path, const char *fixture_
 
 /* What the loop would do until there is nothing to do at this moment: events, timers, diffs. */
 void world_settle(struct world *world);
+/* A cgroup, with its parents, and then that. */
+void world_appear(struct world *world, const char *cgroup);
 /* Lets time pass, stopping at each deadline. */
 void world_pass(struct world *world, uint64_t ns);
 /* The loop's tick: what ended is read for the last time. */
