@@ -1,5 +1,4 @@
 /* reproduce: tables of the papers' experiments, from the simulated node. */
-#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include "tests/research/control_loop.h"
+#include "tests/simnode/control/sim_governor.h"
 
 void expect_that(struct reproduction *reproduction, bool holds, const char *format, ...)
 {
@@ -88,19 +88,6 @@ static bool take_option(const char *argument, struct reproduction *out)
            take_number(argument, "--variant-workloads=", &out->variant_workloads);
 }
 
-static void remove_folder(const char *path)
-{
-    DIR *dir = opendir(path);
-    struct dirent *entry;
-
-    while (dir && (entry = readdir(dir)))
-        if (entry->d_name[0] != '.')
-            (void)unlinkat(dirfd(dir), entry->d_name, 0);
-    if (dir)
-        closedir(dir);
-    (void)rmdir(path);
-}
-
 /* With a folder of its own unless one was given. */
 static int run(size_t which, struct reproduction *reproduction)
 {
@@ -121,7 +108,7 @@ static int run(size_t which, struct reproduction *reproduction)
     if (err)
         fprintf(stderr, "reproduce: %s\n", strerror(-err));
     if (own)
-        remove_folder(temporary);
+        sim_governor_remove_folder(temporary);
     return err || reproduction->failures;
 }
 

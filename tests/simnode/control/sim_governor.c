@@ -83,7 +83,7 @@ int sim_governor_new(const char *policies, const struct actuators *actuators, ui
     return err;
 }
 
-static void remove_state(const char *path)
+void sim_governor_remove_folder(const char *path)
 {
     DIR *dir = opendir(path);
     struct dirent *entry;
@@ -108,7 +108,7 @@ void sim_governor_free(struct sim_governor *governor)
     writers_release(&governor->writers);
     fsroot_release(&governor->fs);
     if (governor->state[0])
-        remove_state(governor->state);
+        sim_governor_remove_folder(governor->state);
     free(governor);
 }
 

@@ -15,6 +15,9 @@ int sim_governor_new(const char *policies, const struct actuators *actuators, ui
 /* Lets everything go first. Accepts NULL. */
 void sim_governor_free(struct sim_governor *governor);
 
+/* With the files in it. */
+void sim_governor_remove_folder(const char *path);
+
 /* A document of the exporter's, just made. 0, or -errno said on stderr. */
 int sim_governor_take(struct sim_governor *governor, const char *text, size_t len, uint64_t now_ns,
                       uint64_t wall_ns);

@@ -250,11 +250,15 @@ static struct container container_of(const char *namespace_, const char *pod, co
     return (struct container){.namespace_ = namespace_, .pod = pod, .name = name, .image = image};
 }
 
+/* In 'parts' the separator is a bar. */
 static void assert_key(const char *namespace_, const char *pod, const char *name, const char *image,
-                       const char *want)
+                       const char *parts)
 {
     const struct container container = container_of(namespace_, pod, name, image);
-    char key[WORKLOAD_KEY_BYTES];
+    char key[WORKLOAD_KEY_BYTES], want[WORKLOAD_KEY_BYTES];
+    snprintf(want, sizeof want, "%s", parts);
+    for (char *at = want; (at = strchr(at, '|')); at++)
+        *at = '\x1f';
     memset(key, 'x', sizeof key);
     size_t len = workload_key(&container, key);
     assert_string_equal(key, want);
@@ -263,48 +267,18 @@ static void assert_key(const char *namespace_, const char *pod, const char *name
 
 TEST(keys)
 {
-    assert_key("shop", "cart-5d78c9869d-4xg9x", "cart", "cart:1",
-               "shop\x1f"
-               "cart\x1f"
-               "cart\x1f"
-               "cart");
-    assert_key("shop", "cart-66b6c48dd5-7w4bx", "cart", "cart:2",
-               "shop\x1f"
-               "cart\x1f"
-               "cart\x1f"
-               "cart");
-    assert_key("test", "cart-66b6c48dd5-7w4bx", "cart", "cart:2",
-               "test\x1f"
-               "cart\x1f"
-               "cart\x1f"
-               "cart");
-    assert_key("shop", "cart-66b6c48dd5-7w4bx", "log", "log",
-               "shop\x1f"
-               "cart\x1f"
-               "log\x1f"
-               "log");
-    assert_key("shop", "cart-0", "session-1.scope", "",
-               "shop\x1f"
-               "cart\x1f"
-               "session-1.scope\x1f");
+    assert_key("shop", "cart-5d78c9869d-4xg9x", "cart", "cart:1", "shop|cart|cart|cart");
+    assert_key("shop", "cart-66b6c48dd5-7w4bx", "cart", "cart:2", "shop|cart|cart|cart");
+    assert_key("test", "cart-66b6c48dd5-7w4bx", "cart", "cart:2", "test|cart|cart|cart");
+    assert_key("shop", "cart-66b6c48dd5-7w4bx", "log", "log", "shop|cart|log|log");
+    assert_key("shop", "cart-0", "session-1.scope", "", "shop|cart|session-1.scope|");
     /* the name of each run is another one */
-    assert_key("", "", "run-u1.service", "",
-               "\x1f"
-               "run\x1f"
-               "run\x1f");
-    assert_key("", "", "proj-web-1", "web:1",
-               "\x1f"
-               "proj-web-1\x1f"
-               "proj-web-1\x1f"
-               "web");
-    assert_key("", "", "", "", "\x1f\x1f\x1f");
+    assert_key("", "", "run-u1.service", "", "|run|run|");
+    assert_key("", "", "proj-web-1", "web:1", "|proj-web-1|proj-web-1|web");
+    assert_key("", "", "", "", "|||");
     assert_key("a\x1f"
                "b",
-               "c\n", "d\x1e", "e",
-               "a?b\x1f"
-               "c?\x1f"
-               "d?\x1f"
-               "e");
+               "c\n", "d\x1e", "e", "a?b|c?|d?|e");
 }
 
 TEST(images)
