@@ -24,6 +24,11 @@ static void work(struct rig *rig, const char *key, uint64_t reads, double occupa
                 {ROLE_L3_MISS_READ_OCCUPANCY, (uint64_t)((double)reads * occupancy)});
 }
 
+static double of_a(struct rig *rig, const char *family)
+{
+    return rig_value(rig, family, "container=\"a\"");
+}
+
 /* A tick of a's. */
 static void window(struct rig *rig, uint64_t reads, double occupancy)
 {
@@ -37,14 +42,14 @@ RIG_TEST(the_worked_number, setup)
     rig_container(rig, "a");
     work(rig, "a", 1000000, 124.5);
     assert_int_equal(rig_tick(rig), 0);
-    double latency = rig_value(rig, C("memory_read_latency_seconds"), "container=\"a\"");
+    double latency = of_a(rig, C("memory_read_latency_seconds"));
     assert_true(fabs(latency - 80.238095e-9) < 1e-14);
-    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1000000);
-    assert_true(rig_value(rig, C("memory_read_occupancy_cycles"), "container=\"a\"") == 124500000);
-    assert_true(rig_value(rig, C("cpu_cycles"), "container=\"a\"") == 2100000000.0);
-    double wait = rig_value(rig, C("memory_read_wait_seconds"), "container=\"a\"");
+    assert_true(of_a(rig, C("memory_reads")) == 1000000);
+    assert_true(of_a(rig, C("memory_read_occupancy_cycles")) == 124500000);
+    assert_true(of_a(rig, C("cpu_cycles")) == 2100000000.0);
+    double wait = of_a(rig, C("memory_read_wait_seconds"));
     assert_true(fabs(wait - 80.238095e-9 * 1000000) < 1e-9);
-    assert_true(rig_value(rig, C("memory_read_latency_observed_seconds"), "container=\"a\"") == 1);
+    assert_true(of_a(rig, C("memory_read_latency_observed_seconds")) == 1);
 }
 
 /* A hypervisor may let one event through and filter the other. */
@@ -55,7 +60,7 @@ RIG_TEST(reads_that_take_no_time_are_implausible, setup)
     assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "")));
     assert_true(isnan(rig_value(rig, C("memory_read_wait_seconds"), "")));
     assert_int_equal(rig->status.discarded[DISCARD_IMPLAUSIBLE], 1);
-    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1000000);
+    assert_true(of_a(rig, C("memory_reads")) == 1000000);
 }
 
 RIG_TEST(windows_are_differences, setup)
@@ -63,9 +68,9 @@ RIG_TEST(windows_are_differences, setup)
     rig_container(rig, "a");
     window(rig, 1000, 100);
     window(rig, 3000, 300);
-    double latency = rig_value(rig, C("memory_read_latency_seconds"), "container=\"a\"");
+    double latency = of_a(rig, C("memory_read_latency_seconds"));
     assert_true(fabs(latency - 344 / 2.1e9) < 1e-15);
-    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 4000);
+    assert_true(of_a(rig, C("memory_reads")) == 4000);
 }
 
 RIG_TEST(both_cpus_are_scaled_alone, setup)
@@ -78,7 +83,7 @@ RIG_TEST(both_cpus_are_scaled_alone, setup)
     g->running_ns[1] = 250;
     fake_group_add(g, 1, ROLE_L3_MISS_READS, 10);
     rig_tick(rig);
-    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 10 + 40);
+    assert_true(of_a(rig, C("memory_reads")) == 10 + 40);
 }
 
 RIG_TEST(an_idle_window_shows_no_latency_and_discards_nothing, setup)
@@ -86,8 +91,8 @@ RIG_TEST(an_idle_window_shows_no_latency_and_discards_nothing, setup)
     rig_container(rig, "a");
     window(rig, 1000, 100);
     rig_tick(rig);
-    assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "container=\"a\"")));
-    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1000);
+    assert_true(isnan(of_a(rig, C("memory_read_latency_seconds"))));
+    assert_true(of_a(rig, C("memory_reads")) == 1000);
     for (int i = 0; i < DISCARD_COUNT; i++)
         assert_int_equal(rig->status.discarded[i], 0);
 }
@@ -98,8 +103,8 @@ RIG_TEST(a_starved_window_is_discarded, setup)
     fake_group(&rig->fake, "a", GROUP_CORE)->enabled_ns[0] = 1000;
     rig_tick(rig);
     assert_int_equal(rig->status.discarded[DISCARD_STARVED], 1);
-    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 0);
-    assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "container=\"a\"")));
+    assert_true(of_a(rig, C("memory_reads")) == 0);
+    assert_true(isnan(of_a(rig, C("memory_read_latency_seconds"))));
 }
 
 RIG_TEST(after_a_reset_the_new_total_is_the_baseline, setup)
@@ -112,9 +117,9 @@ RIG_TEST(after_a_reset_the_new_total_is_the_baseline, setup)
     fake_group_run(g, 0, 1000);
     rig_tick(rig);
     assert_int_equal(rig->status.discarded[DISCARD_RESET], 1);
-    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1000);
+    assert_true(of_a(rig, C("memory_reads")) == 1000);
     window(rig, 10, 100);
-    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1010);
+    assert_true(of_a(rig, C("memory_reads")) == 1010);
 }
 
 RIG_TEST(roles_that_cannot_be_counted_are_absent, setup)
@@ -124,10 +129,10 @@ RIG_TEST(roles_that_cannot_be_counted_are_absent, setup)
     g->present &= ~(1u << group_index(GROUP_CORE, ROLE_LLC_READS));
     g->present &= ~(1u << group_index(GROUP_CORE, ROLE_INSTRUCTIONS));
     window(rig, 1000, 100);
-    assert_true(isnan(rig_value(rig, C("llc_reads"), "container=\"a\"")));
-    assert_true(isnan(rig_value(rig, C("cpu_instructions"), "container=\"a\"")));
-    assert_false(isnan(rig_value(rig, C("memory_read_active_cycles"), "container=\"a\"")));
-    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1000);
+    assert_true(isnan(of_a(rig, C("llc_reads"))));
+    assert_true(isnan(of_a(rig, C("cpu_instructions"))));
+    assert_false(isnan(of_a(rig, C("memory_read_active_cycles"))));
+    assert_true(of_a(rig, C("memory_reads")) == 1000);
 }
 
 RIG_TEST(reads_without_cycles_are_implausible, setup)
@@ -138,7 +143,7 @@ RIG_TEST(reads_without_cycles_are_implausible, setup)
     fake_group_add(g, 0, ROLE_L3_MISS_READS, 10);
     rig_tick(rig);
     assert_int_equal(rig->status.discarded[DISCARD_IMPLAUSIBLE], 1);
-    assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "container=\"a\"")));
+    assert_true(isnan(of_a(rig, C("memory_read_latency_seconds"))));
 }
 
 RIG_TEST(a_failed_read_is_counted_and_reported, setup)
@@ -157,11 +162,11 @@ RIG_TEST(an_ended_container_is_read_once_more_then_lingers, setup)
     rig_end(rig, a);
     assert_int_equal(rig->fake.n_open, 1);
     rig_tick(rig);
-    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1500);
-    assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "container=\"a\"")));
+    assert_true(of_a(rig, C("memory_reads")) == 1500);
+    assert_true(isnan(of_a(rig, C("memory_read_latency_seconds"))));
     assert_int_equal(rig->fake.n_open, 0);
     rig_tick(rig);
-    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1500);
+    assert_true(of_a(rig, C("memory_reads")) == 1500);
     rig_forget(rig, a);
     rig_tick(rig);
     assert_int_equal(rig_series(rig, "container=\"a\""), 0);
@@ -176,7 +181,7 @@ RIG_TEST(a_container_without_names_counts_already, setup)
     assert_true(rig_value(rig, N("memory_reads"), "") == 700);
     rig_name(rig, a);
     rig_tick(rig);
-    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 700);
+    assert_true(of_a(rig, C("memory_reads")) == 700);
 }
 
 RIG_TEST(new_names_keep_the_numbers, setup)
@@ -294,11 +299,11 @@ RIG_TEST(wait_is_absent_until_a_latency_is_known, setup)
         for (size_t k = 0; k < sizeof absent / sizeof *absent; k++)
             assert_true(isnan(rig_value(rig, absent[k], "")));
     }
-    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 300000);
+    assert_true(of_a(rig, C("memory_reads")) == 300000);
     rig->facts.machine.cache_cycles = 44;
     window(rig, 100000, 166); /* 210 cycles: 100 ns */
-    double wait = rig_value(rig, C("memory_read_wait_seconds"), "container=\"a\"");
-    double reads = rig_value(rig, C("memory_read_latency_reads"), "container=\"a\"");
+    double wait = of_a(rig, C("memory_read_wait_seconds"));
+    double reads = of_a(rig, C("memory_read_latency_reads"));
     assert_true(reads == 100000);
     assert_true(fabs(wait / reads - 100e-9) < 1e-15);
     assert_true(rig_value(rig, N("memory_read_latency_reads"), "") == 100000);
@@ -310,8 +315,7 @@ RIG_TEST(a_default_container_has_at_most_nineteen_series, setup)
     for (int i = 0; i < 20; i++) {
         window(rig, 100000, 100);
     }
-    assert_false(
-        isnan(rig_value(rig, C("memory_read_latency_baseline_seconds"), "container=\"a\"")));
+    assert_false(isnan(of_a(rig, C("memory_read_latency_baseline_seconds"))));
     assert_true(rig_series(rig, "container=\"a\"") <=
                 19 - 4); /* four are the slowdown collector's */
 }
@@ -322,19 +326,16 @@ RIG_TEST(the_threshold_is_the_baseline_times_a_factor, setup)
     for (int i = 0; i < 20; i++) {
         window(rig, 100000, 166); /* 210 cycles: 100 ns */
     }
-    double baseline = rig_value(rig, C("memory_read_latency_baseline_seconds"), "container=\"a\"");
-    double threshold =
-        rig_value(rig, C("memory_read_latency_threshold_seconds"), "container=\"a\"");
+    double baseline = of_a(rig, C("memory_read_latency_baseline_seconds"));
+    double threshold = of_a(rig, C("memory_read_latency_threshold_seconds"));
     assert_true(fabs(baseline - 100e-9) < 1e-13);
     /* The factor is on what lies beyond the caches: (210 - 44) * 1.25 + 44 cycles. */
     assert_true(fabs(threshold - 251.5 / 2.1e9) < 1e-13);
     assert_false(
         isnan(rig_value(rig, C("memory_read_latency_threshold_seconds"), "basis=\"calm\"")));
-    assert_true(
-        rig_value(rig, C("memory_read_latency_over_threshold_seconds"), "container=\"a\"") == 0);
+    assert_true(of_a(rig, C("memory_read_latency_over_threshold_seconds")) == 0);
     window(rig, 100000, 280); /* 153 ns: by as much again */
-    assert_true(
-        rig_value(rig, C("memory_read_latency_over_threshold_seconds"), "container=\"a\"") == 1);
+    assert_true(of_a(rig, C("memory_read_latency_over_threshold_seconds")) == 1);
 }
 
 /* One window alone may be its scatter; with the next it was none. */
@@ -350,8 +351,7 @@ RIG_TEST(one_window_just_above_is_not_over, setup)
     }
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
         window(rig, 100000, windows[i].cycles);
-        assert_true(rig_value(rig, C("memory_read_latency_over_threshold_seconds"),
-                              "container=\"a\"") == windows[i].over);
+        assert_true(of_a(rig, C("memory_read_latency_over_threshold_seconds")) == windows[i].over);
     }
 }
 
@@ -365,12 +365,9 @@ RIG_TEST(without_calm_windows_there_is_no_baseline, setup)
         work(rig, "hog", 50000000, 300);
         rig_tick(rig);
     }
-    assert_true(
-        isnan(rig_value(rig, C("memory_read_latency_baseline_seconds"), "container=\"a\"")));
-    assert_true(
-        isnan(rig_value(rig, C("memory_read_latency_threshold_seconds"), "container=\"a\"")));
-    assert_true(
-        isnan(rig_value(rig, C("memory_read_latency_over_threshold_seconds"), "container=\"a\"")));
+    assert_true(isnan(of_a(rig, C("memory_read_latency_baseline_seconds"))));
+    assert_true(isnan(of_a(rig, C("memory_read_latency_threshold_seconds"))));
+    assert_true(isnan(of_a(rig, C("memory_read_latency_over_threshold_seconds"))));
 }
 
 /* As under replay of a recording from a machine without counters. */
@@ -405,8 +402,8 @@ RIG_TEST(without_the_base_frequency_counters_stay_and_latency_is_absent, setup)
     rig->facts.machine.base_frequency_hz = 0;
     rig_container(rig, "a");
     window(rig, 1000, 100);
-    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 1000);
-    assert_true(isnan(rig_value(rig, C("memory_read_latency_seconds"), "container=\"a\"")));
+    assert_true(of_a(rig, C("memory_reads")) == 1000);
+    assert_true(isnan(of_a(rig, C("memory_read_latency_seconds"))));
     assert_true(isnan(rig_value(rig, "interference_cpu_base_frequency_hertz", "")));
 }
 
@@ -485,8 +482,8 @@ RIG_TEST(a_failed_read_lengthens_the_next_window, setup)
     work(rig, "a", 1000, 100);
     fake_group(&rig->fake, "a", GROUP_CORE)->read_error = 0;
     rig_tick(rig);
-    assert_true(rig_value(rig, C("memory_reads"), "container=\"a\"") == 3000);
-    assert_true(rig_value(rig, C("memory_read_latency_observed_seconds"), "container=\"a\"") == 3);
+    assert_true(of_a(rig, C("memory_reads")) == 3000);
+    assert_true(of_a(rig, C("memory_read_latency_observed_seconds")) == 3);
 }
 
 RIG_TEST(a_steady_tick_allocates_nothing, setup)
