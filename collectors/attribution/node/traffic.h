@@ -12,7 +12,7 @@
 
 #include "collectors/attribution/regression/estimator.h"
 #include "collectors/learned/hour.h"
-#include "exporter/base/tick.h"
+#include "exporter/base/clock.h"
 #include "exporter/state/fields.h"
 
 struct pooled {
