@@ -17,7 +17,7 @@
 #include "collectors/attribution/lanes/rates.h"
 #include "collectors/attribution/lanes/total.h"
 #include "collectors/attribution/lanes/victims.h"
-#include "collectors/attribution/page/board.h"
+#include "collectors/attribution/page/list.h"
 #include "collectors/parts/probe_latency.h"
 #include "collectors/table.h"
 
@@ -57,7 +57,7 @@ struct attribution {
     struct attribution_clock machine; /* CPU time of all that runs; may not be open */
     struct traffic_total total;       /* the traffic of all that runs; where activity is traffic */
     struct moved moved;               /* the same by monitoring groups */
-    struct board *board;
+    struct double_buffer *lists;
     struct verdict verdict; /* as at the start */
     int wanted[ATTRIBUTION_NODES];
     size_t n_wanted; /* nodes that gave a reading and have no domain yet */
@@ -359,7 +359,7 @@ static int attribution_collect(void *opaque, const struct tick *tick)
     close_ended(self);
     forget_workloads(self, tick);
     judge(self);
-    attribution_board_write(self->board, &self->in, &self->lanes, tick);
+    attribution_list_write(self->lists, &self->in, &self->lanes, tick);
     tell_slow_memory(self, tick);
     self->in.status->wants_reconcile |= elsewhere_file_is_due(&self->elsewhere);
     self->in.status->wants_reconcile |= attribution_clock_is_left(&self->in);
@@ -392,7 +392,7 @@ static void attribution_stop(void *opaque)
         attribution_node_free(self->in.node[i]);
     workloads_release(&self->in.workloads);
     elsewhere_release(&self->elsewhere.found);
-    board_free(self->board);
+    double_buffer_free(self->lists);
     free(self->in.scratch);
     free(self);
 }
@@ -400,13 +400,13 @@ static void attribution_stop(void *opaque)
 static int render(void *opaque, const char *source, struct textbuf *out)
 {
     const struct attribution *self = opaque;
-    return attribution_page_render(self ? self->board : NULL, source, out);
+    return attribution_page_render(self ? self->lists : NULL, source, out);
 }
 
 static void headline(void *opaque, struct textbuf *out)
 {
     const struct attribution *self = opaque;
-    attribution_headline(self->board, out);
+    attribution_headline(self->lists, out);
 }
 
 static const struct collector_page page = {
@@ -498,7 +498,7 @@ static int attribution_start(const struct collector_env *env, struct collector_s
     lanes_init(&self->lanes, &attribution_lane_ops, &self->in);
     self->in.scratch = malloc(sizeof *self->in.scratch);
     if (self->in.scratch)
-        err = board_new(sizeof(struct attribution_board_list), &self->board);
+        err = double_buffer_new(sizeof(struct attribution_list), &self->lists);
     if (!err)
         err = attribution_families_register(&self->in.families, env->store,
                                             attribution_collector.name);

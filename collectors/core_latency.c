@@ -219,7 +219,7 @@ static void learn_normal(const struct core_latency_collector *self, struct lane 
         .corunners_known = corunners.known,
         .measure = corunners.measure,
         .corunner_rate = corunners.rate,
-        .own_rate = lane->core.read_rate[PLACE_NODE],
+        .own_rate = lane->core.read_rate[SOCKETS_ALL],
     };
     normal_learn(&lane->limits.normal, &window);
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collectors/nvmm/board.h"
+#include "collectors/nvmm/list.h"
 #include "collectors/nvmm/listing.h"
 #include "collectors/parts/named_series.h"
 #include "collectors/table.h"
@@ -54,7 +54,7 @@ static const uint64_t second_ns = 1000000000u;
 
 struct pebs_nvmm {
     struct nvmm_context in;
-    struct board *board; /* for the page */
+    struct double_buffer *lists; /* for the page */
     union nvmm_node_set node;
     struct lanes lanes;
     bool processes_full; /* was, once */
@@ -321,7 +321,7 @@ static int pebs_nvmm_collect(void *opaque, const struct tick *tick)
     judge(self, sampler_err);
     for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));)
         lane_publish(self, lane);
-    nvmm_list(self->board, &self->in, &self->lanes, tick, &self->window);
+    nvmm_list_threads(self->lists, &self->in, &self->lanes, tick, &self->window);
     show_node(self);
     uint64_t kept_ns = 2 * second_ns + 2 * NVMM_RING * tick->interval_ns;
     nvmm_threads_forget(self->in.threads, now_ns > second_ns ? now_ns - second_ns : 0,
@@ -340,14 +340,14 @@ static void pebs_nvmm_stop(void *opaque)
     named_series_release(self->node.at, NVMM_NODE_SERIES);
     nvmm_threads_free(self->in.threads);
     nvmm_processes_free(self->in.processes);
-    board_free(self->board);
+    double_buffer_free(self->lists);
     free(self);
 }
 
 static int render(void *opaque, const char *source, struct textbuf *out)
 {
     const struct pebs_nvmm *self = opaque;
-    return nvmm_page_render(self ? self->board : NULL, source, out);
+    return nvmm_page_render(self ? self->lists : NULL, source, out);
 }
 
 static const struct collector_page page = {
@@ -414,7 +414,7 @@ static int pebs_nvmm_start(const struct collector_env *env, struct collector_sta
     choose(self);
     self->in.threads = nvmm_threads_new();
     if (self->in.threads)
-        err = nvmm_board_new(&self->board);
+        err = nvmm_list_new(&self->lists);
     if (!err)
         err = nvmm_families_register(&self->in.families, env->store, pebs_nvmm_collector.name);
     if (!err)

@@ -53,7 +53,7 @@ static const struct option_flag options[] = {
 /* One container. */
 struct lane {
     struct lane_base base; /* first; the core group */
-    struct placement_place place;
+    struct placement_asked asked;
 
     struct placement_totals totals;
     struct placement_set series;
@@ -104,7 +104,7 @@ static bool placement_probe(const struct collector_env *env, struct verdict *why
 static void lane_close(struct placement *self, struct lane *lane)
 {
     lane_base_close(&lane->base, self->env.sources);
-    placement_where_close(&self->where, &lane->place);
+    placement_where_close(&self->where, &lane->asked);
 }
 
 static void lane_free(void *collector, void *opaque)
@@ -120,7 +120,7 @@ static void reopen_where(struct placement *self)
     struct lane *lane;
     for (size_t i = 0; (lane = lanes_next(&self->lanes, &i));)
         if (lane->base.handle && !lane->base.ending)
-            placement_where_open(&self->where, &lane->place, lane->base.container);
+            placement_where_open(&self->where, &lane->asked, lane->base.container);
 }
 
 static bool lane_open(void *collector, void *opaque)
@@ -130,7 +130,7 @@ static bool lane_open(void *collector, void *opaque)
     int err =
         lane_base_open(&lane->base, &self->env, self->status, "placement", "has no prediction");
     if (!err)
-        placement_where_open(&self->where, &lane->place, lane->base.container);
+        placement_where_open(&self->where, &lane->asked, lane->base.container);
     return err == 0;
 }
 
@@ -242,7 +242,7 @@ static void judge(struct placement *self, const struct tick *tick)
         counted += lane->counted;
         lacking += lane->lacking;
         self->nowhere +=
-            lane->base.handle && !lane->place.group && placement_where_asks(&self->where);
+            lane->base.handle && !lane->asked.group && placement_where_asks(&self->where);
     }
     if (counted + lacking > 0)
         self->not_counted = counted == 0;
@@ -269,7 +269,7 @@ static bool lane_estimate(struct placement *self, const struct lane *lane,
                           const struct placement_window *window, struct placement_estimate *out)
 {
     const struct placement_basis basis = {&self->latencies, &self->env.facts->machine,
-                                          &lane->place.mix};
+                                          &lane->asked.mix};
     bool known;
     enum discard_reason reason = placement_estimate_make(&basis, window, &self->blind, out, &known);
     if (reason != DISCARD_COUNT)
@@ -318,7 +318,7 @@ static int placement_collect(void *opaque, const struct tick *tick)
         struct lane *lane = lanes_at(&self->lanes, i);
         if (!lane || !lane->base.handle)
             continue;
-        placement_where_read(&self->where, &lane->place);
+        placement_where_read(&self->where, &lane->asked);
         int err = lane_read(self, lane);
         result = result ? result : err;
     }

@@ -9,7 +9,7 @@
 
 #include "collectors/learned/day_percentile.h"
 #include "collectors/learned/hour.h"
-#include "collectors/learned/keep.h"
+#include "collectors/learned/serialise.h"
 #include "collectors/parts/probe_latency.h"
 #include "collectors/probe/calibration.h"
 #include "collectors/probe/self_test.h"
@@ -204,9 +204,9 @@ static void walk(struct probe_collector *self, struct state_fields *fields)
         self->n_local < CALM_MIN_READINGS ? (uint32_t)self->n_local : CALM_MIN_READINGS;
     self_test_keep(self->test, fields);
     state_u32(fields, &n_local, CALM_MIN_READINGS);
-    hit_calibration_keep(&self->hits, fields);
-    hour_percentile_keep(&self->local, fields);
-    day_percentile_keep(&self->local_day, fields);
+    hit_calibration_serialise(&self->hits, fields);
+    hour_percentile_serialise(&self->local, fields);
+    day_percentile_serialise(&self->local_day, fields);
     if (state_reading(fields))
         self->n_local = n_local;
 }

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "collectors/learned/keep.h"
+#include "collectors/learned/serialise.h"
 #include "collectors/parts/core_lane.h"
 #include "collectors/parts/lanes.h"
 #include "collectors/slowdown/epochs.h"
@@ -197,11 +197,11 @@ static void *lane_make(void *collector, const struct container *container)
     return lane;
 }
 
-static void lane_keep(void *opaque, struct state_fields *fields)
+static void lane_serialise(void *opaque, struct state_fields *fields)
 {
     struct lane *lane = opaque;
-    core_lane_keep(&lane->core, &lane->calm, fields);
-    unloaded_keep(&lane->passive.unloaded, fields);
+    core_lane_serialise(&lane->core, &lane->calm, fields);
+    unloaded_serialise(&lane->passive.unloaded, fields);
 }
 
 static const struct lane_ops lane_ops = {
@@ -213,7 +213,7 @@ static const struct lane_ops lane_ops = {
     .rename = lane_rename,
     .end = lane_base_end,
     .free = lane_free,
-    .keep = lane_keep,
+    .serialise = lane_serialise,
 };
 
 static void slowdown_reconcile(void *opaque, const struct container_diff *diff)

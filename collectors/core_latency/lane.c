@@ -117,11 +117,11 @@ static void *lane_make(void *collector, const struct container *container)
     return lane;
 }
 
-static void lane_keep(void *opaque, struct state_fields *fields)
+static void lane_serialise(void *opaque, struct state_fields *fields)
 {
     struct lane *lane = opaque;
-    core_lane_keep(&lane->core, &lane->calm, fields);
-    limits_keep(&lane->limits, fields);
+    core_lane_serialise(&lane->core, &lane->calm, fields);
+    limits_serialise(&lane->limits, fields);
 }
 
 const struct lane_ops latency_lane_ops = {
@@ -133,7 +133,7 @@ const struct lane_ops latency_lane_ops = {
     .rename = lane_rename,
     .end = lane_base_end,
     .free = lane_free,
-    .keep = lane_keep,
+    .serialise = lane_serialise,
 };
 
 /* What a latency is made of was not true, and what was learned of it neither. */

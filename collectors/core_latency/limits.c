@@ -1,6 +1,6 @@
 #include "collectors/core_latency/limits.h"
 
-#include "collectors/learned/keep.h"
+#include "collectors/learned/serialise.h"
 #include "collectors/parts/named_series.h"
 
 static const enum container_metric metric_of[LIMITS] = {
@@ -31,9 +31,9 @@ void limits_update(struct limits *limits, double machine_seconds, double machine
     }
 }
 
-void limits_keep(struct limits *limits, struct state_fields *fields)
+void limits_serialise(struct limits *limits, struct state_fields *fields)
 {
-    normal_keep(&limits->normal, fields);
+    normal_serialise(&limits->normal, fields);
     state_double(fields, &limits->caches_seconds, 0, KEEP_LATENCY_MAX_SECONDS);
     state_u32(fields, &limits->told, BASES);
     state_u64(fields, &limits->since_ns, fields->mono_ns);

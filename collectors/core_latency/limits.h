@@ -48,8 +48,8 @@ void limits_init(struct limits *limits);
 void limits_update(struct limits *limits, double machine_seconds, double machine_error,
                    double factor);
 
-/* What outlives a restart (learned/keep.h). */
-void limits_keep(struct limits *limits, struct state_fields *fields);
+/* What outlives a restart (learned/serialise.h). */
+void limits_serialise(struct limits *limits, struct state_fields *fields);
 
 /* Whether time above the threshold is counted. A lower bound (basis machine) is shown, but a busy
  * node is always above it: that is no incident. */

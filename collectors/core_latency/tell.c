@@ -11,7 +11,7 @@ static void divide_reads(const struct collector_env *env, const struct core_lane
     struct group_window window;
     if (machine->numa_nodes <= 1 ||
         source_set_read(env->sources, lane->base.handle, &window) != 0 ||
-        !places_divide_by_node(&window, role, machine, out->by_node, READ_LATENCY_NODES))
+        !window_by_numa_node(&window, role, machine, out->by_node, READ_LATENCY_NODES))
         memset(out->by_node, 0, sizeof out->by_node);
 }
 

@@ -52,7 +52,7 @@ struct nvmm_lane {
     unsigned writers;     /* of this tick */
     unsigned ended_ticks; /* since those were read; 0: not yet */
     bool listed;          /* in the list that is being written, or has no place there */
-    int place;            /* its index in that list; -1: none */
+    int index;            /* its index in that list; -1: none */
     struct nvmm_set series;
 };
 

@@ -2,8 +2,8 @@
 #ifndef IE_COLLECTORS_NVMM_LISTING_H
 #define IE_COLLECTORS_NVMM_LISTING_H
 
-#include "collectors/nvmm/board.h"
 #include "collectors/nvmm/lane.h"
+#include "collectors/nvmm/list.h"
 
 /* When the threads' sums were begun. All zero before the first list. */
 struct nvmm_window_times {
@@ -17,7 +17,8 @@ struct nvmm_window_times {
  *
  * Looks at each thread once, and once more where sums are begun.
  */
-void nvmm_list(struct board *board, const struct nvmm_context *self, const struct lanes *lanes,
-               const struct tick *tick, struct nvmm_window_times *window);
+void nvmm_list_threads(struct double_buffer *lists, const struct nvmm_context *self,
+                       const struct lanes *lanes, const struct tick *tick,
+                       struct nvmm_window_times *window);
 
 #endif

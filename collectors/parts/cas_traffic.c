@@ -106,7 +106,7 @@ static bool read_unit(struct cas_traffic *cas, const struct cas_unit *unit, doub
     *seconds = (double)window.sum->enabled_ns * 1e-9;
     double rate = ((double)window.sum->count[0] + (double)window.sum->count[1]) / *seconds;
     cas->rate[unit->socket] += rate;
-    cas->rate[PLACE_NODE] += rate;
+    cas->rate[SOCKETS_ALL] += rate;
     return true;
 }
 
@@ -123,7 +123,7 @@ void cas_traffic_read(struct cas_traffic *cas)
         longest = seconds > longest ? seconds : longest;
     }
     /* Where nothing moves while this program runs, the counters are dead. */
-    cas->known = cas->known && longest <= alike * shortest && cas->rate[PLACE_NODE] > 0;
+    cas->known = cas->known && longest <= alike * shortest && cas->rate[SOCKETS_ALL] > 0;
     cas->seconds = longest;
 }
 

@@ -15,7 +15,7 @@
 #define IE_COLLECTORS_PARTS_CAS_TRAFFIC_H
 
 #include "collectors/contract/collector.h"
-#include "collectors/parts/places.h"
+#include "collectors/parts/sockets.h"
 
 /* Zeroed: never known. */
 struct cas_traffic {
@@ -28,8 +28,8 @@ struct cas_traffic {
 
     /* Of this tick. */
     bool known;
-    double seconds;      /* that the counts span */
-    double rate[PLACES]; /* lines per second */
+    double seconds;               /* that the counts span */
+    double rate[SOCKETS_AND_ALL]; /* lines per second */
 };
 
 /* Opens all controllers' groups, or none, and then says why: at the collector's start. */

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "collectors/learned/keep.h"
+#include "collectors/learned/serialise.h"
 #include "collectors/parts/window_read.h"
 
 bool core_group_find(struct source_set *sources, enum scope_kind kind, enum group *out,
@@ -51,8 +51,8 @@ static double window_seconds(const struct core_lane *lane, const struct tick *ti
 static void divide(struct core_lane *lane, const struct machine *machine,
                    const struct group_window *window)
 {
-    lane->placed = places_are_sockets(machine) &&
-                   places_divide(window, ROLE_L3_MISS_READS, machine, lane->socket_reads);
+    lane->placed = sockets_are_apart(machine) &&
+                   window_by_socket(window, ROLE_L3_MISS_READS, machine, lane->socket_reads);
 }
 
 int core_lane_read(struct core_lane *lane, const struct collector_env *env,
@@ -97,13 +97,13 @@ void core_lane_settle(struct core_lane *lane, bool valid, uint64_t reads)
         return;
     for (int socket = 0; lane->placed && socket < MACHINE_SOCKETS; socket++)
         lane->read_rate[socket] = lane->socket_reads[socket] / lane->window_seconds;
-    lane->read_rate[PLACE_NODE] = (double)reads / lane->window_seconds;
+    lane->read_rate[SOCKETS_ALL] = (double)reads / lane->window_seconds;
     learn_shares(lane);
 }
 
-void core_lane_keep(struct core_lane *lane, struct calm *calm, struct state_fields *fields)
+void core_lane_serialise(struct core_lane *lane, struct calm *calm, struct state_fields *fields)
 {
-    calm_keep(calm, fields);
+    calm_serialise(calm, fields);
     state_bool(fields, &lane->remote);
     state_bool(fields, &lane->divided);
     for (int socket = 0; socket < MACHINE_SOCKETS; socket++)
@@ -172,9 +172,9 @@ static double overlap(const struct core_lane *own, const struct node_traffic *tr
     return shorter ? own->window_seconds / traffic->cas.seconds : 1;
 }
 
-static double rest(const struct core_lane *own, const struct node_traffic *traffic, int place)
+static double rest(const struct core_lane *own, const struct node_traffic *traffic, int socket)
 {
-    double others = traffic->rate[place] - own->read_rate[place] * overlap(own, traffic);
+    double others = traffic->rate[socket] - own->read_rate[socket] * overlap(own, traffic);
     return others > 0 ? others : 0;
 }
 
@@ -192,8 +192,8 @@ static bool are_known(const struct core_lane *own, const struct node_traffic *tr
     if (!traffic->known || !traffic->by_lines)
         return traffic->known;
     return cas_traffic_covers(&traffic->cas, own->window_seconds) &&
-           !reads_elsewhere(own->read_rate[PLACE_NODE] * overlap(own, traffic),
-                            traffic->cas.rate[PLACE_NODE]);
+           !reads_elsewhere(own->read_rate[SOCKETS_ALL] * overlap(own, traffic),
+                            traffic->cas.rate[SOCKETS_ALL]);
 }
 
 void core_lane_corunners(struct core_lane *lane, const struct lanes *lanes,
@@ -214,8 +214,8 @@ void core_lane_corunners(struct core_lane *lane, const struct lanes *lanes,
         out->high_rate += lane->share[socket] * traffic->high_rate[socket];
     }
     if (!by_socket) {
-        out->rate = rest(own, traffic, PLACE_NODE);
-        out->high_rate = traffic->high_rate[PLACE_NODE];
+        out->rate = rest(own, traffic, SOCKETS_ALL);
+        out->high_rate = traffic->high_rate[SOCKETS_ALL];
     }
 }
 

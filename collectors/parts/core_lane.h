@@ -24,8 +24,8 @@ struct core_lane {
     bool partial;          /* on CPUs where it ran for a tenth of that window, nobody counted */
 
     /* Of this tick. */
-    bool seen;                /* it has a valid window */
-    double read_rate[PLACES]; /* reads per second in it; by socket where 'placed' */
+    bool seen;                         /* it has a valid window */
+    double read_rate[SOCKETS_AND_ALL]; /* reads per second in it; by socket where 'placed' */
 
     /* Of the window read last. */
     bool placed; /* its reads are known by socket */
@@ -71,8 +71,8 @@ static inline enum role core_group_reads(enum group group)
 
 void core_lane_init(struct core_lane *lane, const struct container *container, enum group group);
 
-/* What it learned outlives a restart, as collectors/learned/keep.h says. */
-void core_lane_keep(struct core_lane *lane, struct calm *calm, struct state_fields *fields);
+/* What it learned outlives a restart, as collectors/learned/serialise.h says. */
+void core_lane_serialise(struct core_lane *lane, struct calm *calm, struct state_fields *fields);
 
 /*
  * As window_read(), with the sum that all share until the next tick, and -ENODATA where the group

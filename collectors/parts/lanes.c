@@ -76,12 +76,12 @@ static void *make(struct lanes *lanes, const struct container *container, const 
     struct state_fields fields;
     char key[STATE_MAX_KEY];
     void *lane = ops->make(lanes->collector, container);
-    if (!lane || !ops->keep || !lanes->state)
+    if (!lane || !ops->serialise || !lanes->state)
         return lane;
     name_for_good(container, key);
     if (!state_claim(lanes->state, ops->collector, key, &fields))
         return lane;
-    ops->keep(lane, &fields);
+    ops->serialise(lane, &fields);
     if (state_fits(&fields))
         return lane;
     log_warn(log, ops->collector, "the state has impossible values of %s, which are ignored",
@@ -99,7 +99,7 @@ void lanes_save(const struct lanes *lanes, struct state_writer *out)
             continue;
         name_for_good(slot->container, key);
         state_entry_begin(out, lanes->ops->collector, key);
-        lanes->ops->keep(slot->lane, &out->fields);
+        lanes->ops->serialise(slot->lane, &out->fields);
         state_entry_end(out);
     }
 }

@@ -21,7 +21,7 @@ struct lane_ops {
     void (*end)(void *lane);                     /* its next reading is its last */
     void (*free)(void *collector, void *lane);
     /* Walks over what it learned, which outlives a restart of the exporter; NULL: nothing does. */
-    void (*keep)(void *lane, struct state_fields *fields);
+    void (*serialise)(void *lane, struct state_fields *fields);
 };
 
 struct lanes {

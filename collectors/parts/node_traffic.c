@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "collectors/learned/keep.h"
+#include "collectors/learned/serialise.h"
 
 /* Reads, or lines, per second that a socket serves without anyone noticing: 320 MB/s of the 100
  * GB/s and more that it can do. Without a floor a node on which nobody reads much is never calm. */
@@ -34,12 +34,12 @@ void node_traffic_begin(struct node_traffic *traffic, const struct facts *facts)
     traffic->blind = facts->containers_unseen > 0;
 }
 
-void node_traffic_add(struct node_traffic *traffic, const double reads_per_second[PLACES],
+void node_traffic_add(struct node_traffic *traffic, const double reads_per_second[SOCKETS_AND_ALL],
                       bool placed)
 {
-    for (int place = 0; place < PLACES; place++)
-        traffic->rate[place] += reads_per_second[place];
-    traffic->unplaced |= !placed && reads_per_second[PLACE_NODE] > 0;
+    for (int socket = 0; socket < SOCKETS_AND_ALL; socket++)
+        traffic->rate[socket] += reads_per_second[socket];
+    traffic->unplaced |= !placed && reads_per_second[SOCKETS_ALL] > 0;
 }
 
 void node_traffic_miss(struct node_traffic *traffic)
@@ -64,14 +64,14 @@ static void choose_measure(struct node_traffic *traffic, const struct tick *tick
     traffic->known = by_lines ? traffic->cas.known : !traffic->blind;
 }
 
-static void learn_peak(struct node_traffic *traffic, const struct tick *tick, int place,
+static void learn_peak(struct node_traffic *traffic, const struct tick *tick, int socket,
                        int sockets)
 {
-    struct rate_peak *peak = &traffic->peak[place];
+    struct rate_peak *peak = &traffic->peak[socket];
     if (!traffic->by_lines || traffic->known)
-        rate_peak_add(peak, tick->mono_ns, traffic->rate[place]);
+        rate_peak_add(peak, tick->mono_ns, traffic->rate[socket]);
     double high = rate_peak_find(peak), floor = 10 * unnoticed_rate * sockets;
-    traffic->high_rate[place] = high > floor ? high : floor;
+    traffic->high_rate[socket] = high > floor ? high : floor;
 }
 
 void node_traffic_end(struct node_traffic *traffic, const struct tick *tick,
@@ -80,25 +80,25 @@ void node_traffic_end(struct node_traffic *traffic, const struct tick *tick,
     const struct machine *machine = &facts->machine;
     cas_traffic_read(&traffic->cas);
     choose_measure(traffic, tick);
-    for (int place = 0; place < PLACES && traffic->by_lines; place++)
-        if (traffic->rate[place] < traffic->cas.rate[place])
-            traffic->rate[place] = traffic->cas.rate[place];
-    traffic->by_socket = places_are_sockets(machine) && !traffic->unplaced;
+    for (int socket = 0; socket < SOCKETS_AND_ALL && traffic->by_lines; socket++)
+        if (traffic->rate[socket] < traffic->cas.rate[socket])
+            traffic->rate[socket] = traffic->cas.rate[socket];
+    traffic->by_socket = sockets_are_apart(machine) && !traffic->unplaced;
     for (int socket = 0; socket < MACHINE_SOCKETS && traffic->by_socket; socket++)
         learn_peak(traffic, tick, socket, 1);
-    learn_peak(traffic, tick, PLACE_NODE, machine->sockets > 0 ? machine->sockets : 1);
+    learn_peak(traffic, tick, SOCKETS_ALL, machine->sockets > 0 ? machine->sockets : 1);
 }
 
 static void walk(struct node_traffic *traffic, struct state_fields *fields)
 {
     state_bool(fields, &traffic->by_lines);
     state_bool(fields, &traffic->unplaced);
-    for (int place = 0; place < PLACES; place++) {
-        struct rate_peak *peak = &traffic->peak[place];
+    for (int socket = 0; socket < SOCKETS_AND_ALL; socket++) {
+        struct rate_peak *peak = &traffic->peak[socket];
         bool used = peak->slices.newest > 0;
         state_bool(fields, &used);
         if (used)
-            rate_peak_keep(peak, fields);
+            rate_peak_serialise(peak, fields);
     }
 }
 

@@ -12,7 +12,7 @@
  * and writes, which count as its co-runners': calm windows are then fewer, and none is calm that is
  * not. A container whose own prefetches and writes are a tenth of the node's traffic is never calm.
  *
- * By place (places.h): a co-runner on another socket is none.
+ * By socket (sockets.h): a co-runner on another socket is none.
  *
  * Of a container inside another one the outer counts the reads as well, since the kernel's counts
  * of a cgroup include its descendants: such reads are added once. Loop thread only.
@@ -34,9 +34,9 @@ struct node_traffic {
     uint64_t lines_ns; /* when lines were known last */
 
     /* Of this tick. */
-    double rate[PLACES]; /* per second */
-    bool known;          /* so is what the co-runners have of it */
-    bool by_socket;      /* the sockets' rates are known as well */
+    double rate[SOCKETS_AND_ALL]; /* per second */
+    bool known;                   /* so is what the co-runners have of it */
+    bool by_socket;               /* the sockets' rates are known as well */
 
     /* Some container that the exporter knows has no valid window in this tick: it is excluded, over
      * the limit, not opened, starved or reset. Nobody knows then what it read. */
@@ -45,10 +45,10 @@ struct node_traffic {
      */
     bool unplaced;
 
-    struct rate_peak peak[PLACES];
-    /* A tenth of this is little for this place: the sliding hour's high rate, or what a socket
+    struct rate_peak peak[SOCKETS_AND_ALL];
+    /* A tenth of this is little for this socket: the sliding hour's high rate, or what a socket
      * takes without noticing, whichever is more. */
-    double high_rate[PLACES];
+    double high_rate[SOCKETS_AND_ALL];
 };
 
 /* At the collector's start, and at its end. */
@@ -59,11 +59,11 @@ void node_traffic_close(struct node_traffic *traffic);
 /*
  * A tick: begin, then one call for each container, then end.
  *
- * add: reads per second by place; 'placed' is whether the sockets' are known.
+ * add: reads per second by socket; 'placed' is whether the sockets' are known.
  * miss: a container whose window is not valid.
  */
 void node_traffic_begin(struct node_traffic *traffic, const struct facts *facts);
-void node_traffic_add(struct node_traffic *traffic, const double reads_per_second[PLACES],
+void node_traffic_add(struct node_traffic *traffic, const double reads_per_second[SOCKETS_AND_ALL],
                       bool placed);
 void node_traffic_miss(struct node_traffic *traffic);
 void node_traffic_end(struct node_traffic *traffic, const struct tick *tick,

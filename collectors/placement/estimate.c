@@ -97,6 +97,6 @@ void placement_estimate_tell(const struct placement_estimate *e,
         double ratio = e->predicted_seconds[t] / e->cpu_seconds;
         struct placement_bounds half = placement_share(.5, ratio, parallelism);
         const struct live_elsewhere there = {ratio, half.lower, half.upper};
-        live_place(live, container, placement_target_name(latencies, t, name), &there);
+        live_set_elsewhere(live, container, placement_target_name(latencies, t, name), &there);
     }
 }

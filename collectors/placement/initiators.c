@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "collectors/formulas/core_latency.h"
-#include "collectors/parts/places.h"
+#include "collectors/parts/sockets.h"
 
 /* One CPU's counts of the window, scaled alike. */
 struct row {

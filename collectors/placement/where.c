@@ -11,14 +11,14 @@ bool placement_where_asks(const struct placement_where *where)
     return where->machine->numa_nodes > 1;
 }
 
-void placement_where_open(struct placement_where *where, struct placement_place *place,
+void placement_where_open(struct placement_where *where, struct placement_asked *asked,
                           const struct container *container)
 {
     struct verdict why;
-    if (!placement_where_asks(where) || place->group)
+    if (!placement_where_asks(where) || asked->group)
         return;
     int err = container_group_open(where->sources, where->status, container, where->group, 0,
-                                   &place->group, &why);
+                                   &asked->group, &why);
     if (!err || err == -ESRCH)
         return;
     if (!(where->said >> why.reason & 1))
@@ -27,50 +27,50 @@ void placement_where_open(struct placement_where *where, struct placement_place 
     where->why = why;
 }
 
-void placement_where_close(struct placement_where *where, struct placement_place *place)
+void placement_where_close(struct placement_where *where, struct placement_asked *asked)
 {
-    if (place->group)
-        source_set_close(where->sources, place->group);
-    place->group = 0;
+    if (asked->group)
+        source_set_close(where->sources, asked->group);
+    asked->group = 0;
 }
 
 /* Its descriptor was called in, say. A mix that nobody renews is not where the memory is now;
  * except of a cgroup that is gone: it was its last. */
-static void lose(struct placement_where *where, struct placement_place *place, int err)
+static void lose(struct placement_where *where, struct placement_asked *asked, int err)
 {
-    placement_where_close(where, place);
+    placement_where_close(where, asked);
     if (err == -ESRCH)
         return;
-    place->mix = (struct placement_mix){.by_pages = false};
+    asked->mix = (struct placement_mix){.by_pages = false};
     where->status->wants_reconcile = true; /* which opens it again, or finds out why not */
 }
 
-static int read_loads(struct placement_where *where, struct placement_place *place)
+static int read_loads(struct placement_where *where, struct placement_asked *asked)
 {
     struct window_sum sum;
     enum window_status status;
-    int err = window_read(where->sources, place->group, where->status, &sum, &status);
+    int err = window_read(where->sources, asked->group, where->status, &sum, &status);
     if (!err && status == WINDOW_OK)
-        placement_mix_loads(&place->mix, &sum);
+        placement_mix_loads(&asked->mix, &sum);
     return err;
 }
 
-static int read_pages(struct placement_where *where, struct placement_place *place)
+static int read_pages(struct placement_where *where, struct placement_asked *asked)
 {
     struct group_window window;
-    int err = source_set_read(where->sources, place->group, &window);
+    int err = source_set_read(where->sources, asked->group, &window);
     if (!err)
-        placement_mix_pages(&place->mix, window.after);
+        placement_mix_pages(&asked->mix, window.after);
     return err;
 }
 
-void placement_where_read(struct placement_where *where, struct placement_place *place)
+void placement_where_read(struct placement_where *where, struct placement_asked *asked)
 {
     int err = -ENODATA;
-    if (place->group)
-        err = where->group == GROUP_STALLS ? read_loads(where, place) : read_pages(where, place);
+    if (asked->group)
+        err = where->group == GROUP_STALLS ? read_loads(where, asked) : read_pages(where, asked);
     if (err && err != -ENODATA)
-        lose(where, place, err);
+        lose(where, asked, err);
 }
 
 void placement_where_clear(struct placement_where *where)

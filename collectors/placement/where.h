@@ -46,7 +46,7 @@ struct placement_where {
 };
 
 /* Of one container; all zero: not asked. */
-struct placement_place {
+struct placement_asked {
     group_handle group; /* 0: not open, or not needed */
     struct placement_mix mix;
 };
@@ -56,13 +56,13 @@ bool placement_where_asks(const struct placement_where *where);
 
 /* Opens the group unless it is open. Without it there is no prediction where there are several
  * nodes, but the rest works; 'why' has the reason. */
-void placement_where_open(struct placement_where *where, struct placement_place *place,
+void placement_where_open(struct placement_where *where, struct placement_asked *asked,
                           const struct container *container);
-void placement_where_close(struct placement_where *where, struct placement_place *place);
+void placement_where_close(struct placement_where *where, struct placement_asked *asked);
 
 /* Reads it. What was known before holds until there is a newer reading. A reading that fails drops
  * it, unless the cgroup is gone. */
-void placement_where_read(struct placement_where *where, struct placement_place *place);
+void placement_where_read(struct placement_where *where, struct placement_asked *asked);
 
 /* Nobody lacks anything: the next failure is worth a line in the log again. */
 void placement_where_clear(struct placement_where *where);

@@ -42,7 +42,7 @@ bool hit_calibration_add(struct hit_calibration *calibration, double seconds, do
     return true;
 }
 
-void hit_calibration_keep(struct hit_calibration *calibration, struct state_fields *fields)
+void hit_calibration_serialise(struct hit_calibration *calibration, struct state_fields *fields)
 {
     uint32_t n = calibration->n < CALIBRATION_HITS ? (uint32_t)calibration->n : CALIBRATION_HITS;
     double *lowest = calibration->lowest;

@@ -42,7 +42,7 @@ struct hit_calibration {
 /* One more time of a hit. True once there are enough, with the second lowest so far. */
 bool hit_calibration_add(struct hit_calibration *calibration, double seconds, double *out);
 
-/* Across a restart, as collectors/learned/keep.h says. */
-void hit_calibration_keep(struct hit_calibration *calibration, struct state_fields *fields);
+/* Across a restart, as collectors/learned/serialise.h says. */
+void hit_calibration_serialise(struct hit_calibration *calibration, struct state_fields *fields);
 
 #endif

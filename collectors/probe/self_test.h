@@ -25,8 +25,8 @@ void self_test_free(struct self_test *test);
 int self_test_take(struct self_test *test, const struct tick *tick,
                    const struct probe_reading *bursts, size_t n);
 
-/* Across a restart, as collectors/learned/keep.h says; after reading, the second one: what did not
- * fit is not known. */
+/* Across a restart, as collectors/learned/serialise.h says; after reading, the second one: what did
+ * not fit is not known. */
 void self_test_keep(struct self_test *test, struct state_fields *fields);
 void self_test_recall(struct self_test *test, bool fits);
 

@@ -42,7 +42,7 @@ static int compare_elements(const void *a, const void *b, void *order)
 }
 
 /* How many of the first n come before the container. */
-static size_t place_of(struct path_order *order, size_t n, const struct container *container)
+static size_t position_of(struct path_order *order, size_t n, const struct container *container)
 {
     size_t low = 0;
     while (low < n) {
@@ -65,7 +65,7 @@ void path_order_remove(struct path_order *order, const struct container_list *go
     const struct container **found = order->n > 0 ? order->at + order->n : NULL;
     size_t n_found = 0, kept = 0, next = 0;
     for (size_t i = 0; i < gone->n && order->n > 0; i++) {
-        size_t at = place_of(order, order->n, gone->at[i]);
+        size_t at = position_of(order, order->n, gone->at[i]);
         if (at < order->n && order->at[at] == gone->at[i])
             found[n_found++] = gone->at[i];
     }
@@ -99,7 +99,7 @@ void path_order_sort(struct path_order *order)
     order->added = 0;
     while (n > 0) {
         const struct container *last = added[--n];
-        size_t at = place_of(order, end, last);
+        size_t at = position_of(order, end, last);
         memmove(&order->at[at + n + 1], &order->at[at], (end - at) * sizeof *order->at);
         order->at[at + n] = last;
         end = at;

@@ -119,7 +119,7 @@ static int build_collectors(struct exporter *e)
         err = container_labels_new(e->store, &e->labels);
     if (err)
         return err;
-    live_restore(e->live, e->kept.state);
+    live_restore(e->live, e->saved.state);
     const struct collector_env env = {
         .sources = e->sources.set,
         .inventory = &e->sources.inventory,
@@ -129,7 +129,7 @@ static int build_collectors(struct exporter *e)
         .facts = &e->facts,
         .live = e->live,
         .brief = e->options->table && !is_replay(e),
-        .state = e->kept.state,
+        .state = e->saved.state,
         .log = e->log,
     };
     roster_start(&e->roster, e->plan, &env);
@@ -171,7 +171,7 @@ static int build_pages(struct exporter *e)
         .api = e->options->api,
         .blackbox = e->plan->blackbox,
         .keeps = e->options->open_file != NULL,
-        .note = e->kept.state ? NULL : e->kept.words,
+        .note = e->saved.state ? NULL : e->saved.words,
         .own_cgroup = is_replay(e) || e->options->once ? 0 : process_cgroup_find_own(&e->plan->fs),
     };
     return pages_new(&config, &e->pages);
@@ -244,10 +244,10 @@ static int build(struct exporter *e, const sigset_t *signals, char *error, size_
     if (!err && !is_replay(e) && !o->once)
         host_init(&e->host, &e->plan->fs);
     if (!err)
-        kept_init(&e->kept, e->plan, &e->facts.machine, e->sources.replay, e->log,
-                  is_replay(e) ? replay_begin_ns(e->sources.replay) : loop_now_ns());
-    if (!err && o->anonymise && e->kept.state)
-        err = state_rename(e->kept.state, feed_learned_key, e->feed);
+        saved_state_init(&e->saved, e->plan, &e->facts.machine, e->sources.replay, e->log,
+                         is_replay(e) ? replay_begin_ns(e->sources.replay) : loop_now_ns());
+    if (!err && o->anonymise && e->saved.state)
+        err = state_rename(e->saved.state, feed_learned_key, e->feed);
     if (!err)
         err = build_collectors(e);
     if (!err)
@@ -273,8 +273,8 @@ static int build(struct exporter *e, const sigset_t *signals, char *error, size_
     exporter_publish(e);
     uint64_t now_ns = is_replay(e) ? replay_begin_ns(e->sources.replay) : e->tick.mono_ns;
     /* Who has read nothing has not learned it, and who is told so would take it for known. */
-    if (e->plan->blackbox && e->kept.state)
-        kept_tell(&e->kept, &e->roster, e->live, now_ns);
+    if (e->plan->blackbox && e->saved.state)
+        saved_state_tell(&e->saved, &e->roster, e->live, now_ns);
     else if (e->plan->blackbox)
         blackbox_learned(e->plan->blackbox, NULL, 0, now_ns);
     return 0;
@@ -309,7 +309,7 @@ int exporter_free(struct exporter *e)
     front_stop(e->front);
     http_server_stop(e->server);
     roster_stop(&e->roster);
-    kept_release(&e->kept);
+    saved_state_release(&e->saved);
     int err = sources_release(&e->sources);
     if (err)
         return err;

@@ -11,8 +11,8 @@
 #include "exporter/containers/discovery/discovery.h"
 #include "exporter/daemon/exporter.h"
 #include "exporter/daemon/feed.h"
-#include "exporter/daemon/kept.h"
 #include "exporter/daemon/roster.h"
+#include "exporter/daemon/saved_state.h"
 #include "exporter/daemon/sources.h"
 #include "exporter/expose/expose.h"
 #include "exporter/front/front.h"
@@ -41,7 +41,7 @@ struct exporter {
 
     struct store *store;
     struct container_labels *labels;
-    struct kept kept;
+    struct saved_state saved;
     struct roster roster;
     struct self *self;
 

@@ -158,7 +158,7 @@ int exporter_run(struct exporter *e, char *error, size_t error_size)
     notify_ready(is_replay(e) ? 0 : e->tick.interval_ns * PAGES_UNHEALTHY_INTERVALS / 1000);
     int err = loop_run(e->loop);
     notify_systemd("STOPPING=1");
-    kept_end(&e->kept, &e->roster, e->live, is_replay(e) ? e->tick.mono_ns : loop_now_ns());
+    saved_state_end(&e->saved, &e->roster, e->live, is_replay(e) ? e->tick.mono_ns : loop_now_ns());
     if (err)
         snprintf(error, error_size, "the loop failed: %s", strerror(-err));
     else if (e->failure)

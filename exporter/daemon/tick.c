@@ -131,9 +131,9 @@ static void add_marks(struct exporter *e, struct textbuf *out)
 static bool settles(const struct exporter *e, const char *mark)
 {
     static const uint64_t minute_ns = UINT64_C(60000000000);
-    return !mark[0] && !e->kept.path && e->kept.state && !e->marked &&
+    return !mark[0] && !e->saved.path && e->saved.state && !e->marked &&
            e->tick.number > e->ticks && /* the exporter did not begin with the recording */
-           e->tick.mono_ns - state_mono_ns(e->kept.state) <= minute_ns;
+           e->tick.mono_ns - state_mono_ns(e->saved.state) <= minute_ns;
 }
 
 static void keep_shown(struct exporter *e)
@@ -199,7 +199,7 @@ void exporter_publish(struct exporter *e)
         .replay_ended = e->replay_ended,
         .unread = source_set_unread(e->sources.set),
     };
-    kept_report(&e->kept, &status.state);
+    saved_state_report(&e->saved, &status.state);
     for (int i = 0; i < CONTAINER_COUNTS; i++)
         state.containers[i] = status.containers[i] =
             container_table_count(e->table, (enum container_count)i);
@@ -225,7 +225,7 @@ void exporter_run_tick(struct exporter *e, const struct tick *tick)
     e->facts.containers_unseen = container_table_count(e->table, CONTAINERS_EXCLUDED) +
                                  container_table_count(e->table, CONTAINERS_OVER_LIMIT);
     if (e->plan->blackbox && blackbox_forgot(e->plan->blackbox)) {
-        kept_tell(&e->kept, &e->roster, e->live, e->tick.mono_ns);
+        saved_state_tell(&e->saved, &e->roster, e->live, e->tick.mono_ns);
         recorder_repeat(e->sources.recorder);
         feed_record_all(e->sources.recorder, e->table, e->tick.mono_ns);
     }
@@ -255,5 +255,5 @@ void exporter_run_tick(struct exporter *e, const struct tick *tick)
     exporter_publish(e);
     if (e->options->open_file)
         keep_shown(e);
-    kept_tick(&e->kept, &e->roster, e->live, tick->mono_ns);
+    saved_state_tick(&e->saved, &e->roster, e->live, tick->mono_ns);
 }

@@ -15,7 +15,7 @@
 #include "exporter/base/whole.h"
 #include "exporter/front/keeper.h"
 #include "exporter/front/message.h"
-#include "exporter/front/tally.h"
+#include "exporter/front/server_counts.h"
 #include "exporter/service/channel.h"
 #include "exporter/service/supervisor.h"
 
@@ -24,12 +24,12 @@ enum { START_TIMEOUT_MS = 10000 };
 struct front {
     pid_t keeper;
     int control, requests; /* the reader's ends; -1: closed */
-    struct tally *tally;
+    struct server_counts *counts;
     struct front_config config;
     uint16_t ports[HTTP_SOCKETS_MAX];
     size_t n_ports;
-    /* The desk. */
-    pthread_t desk;
+    /* The dispatcher. */
+    pthread_t dispatcher;
     bool has_desk;
     atomic_bool ending;
     bool complained;
@@ -37,7 +37,7 @@ struct front {
     char bytes[MESSAGE_MAX];
 };
 
-/* ---- the desk ---- */
+/* ---- the dispatcher ---- */
 
 /* The reader's side: a thread that answers what the server's process passes on. */
 
@@ -161,7 +161,7 @@ static int start_desk(struct front *front)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int err = -pthread_create(&front->desk, NULL, work, front);
+    int err = -pthread_create(&front->dispatcher, NULL, work, front);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     front->has_desk = !err;
     return err;
@@ -174,14 +174,14 @@ int front_fork(const char *web_config_file, const struct log *log, struct front 
     int control = -1, requests[2] = {-1, -1};
     pid_t keeper = 0;
     struct front *front = calloc(1, sizeof *front);
-    struct tally *tally = tally_new();
-    int err = front && tally ? channel_open(requests) : -ENOMEM;
+    struct server_counts *counts = server_counts_new();
+    int err = front && counts ? channel_open(requests) : -ENOMEM;
     if (!err)
         err = supervisor_fork(&control, &keeper);
     if (err > 0) {
         free(front);
-        *status = keeper_run(control, requests[1], tally, web_config_file, log);
-        tally_free(tally);
+        *status = keeper_run(control, requests[1], counts, web_config_file, log);
+        server_counts_free(counts);
         return 1;
     }
     if (requests[1] >= 0)
@@ -189,14 +189,14 @@ int front_fork(const char *web_config_file, const struct log *log, struct front 
     if (err) {
         if (requests[0] >= 0)
             close(requests[0]);
-        tally_free(tally);
+        server_counts_free(counts);
         free(front);
         return err;
     }
     front->keeper = keeper;
     front->control = control;
     front->requests = requests[0];
-    front->tally = tally;
+    front->counts = counts;
     *out = front;
     return 0;
 }
@@ -271,7 +271,7 @@ void front_stop(struct front *front)
         return;
     atomic_store(&front->ending, true);
     shutdown(front->requests, SHUT_RDWR);
-    pthread_join(front->desk, NULL);
+    pthread_join(front->dispatcher, NULL);
     front->has_desk = false;
 }
 
@@ -286,7 +286,7 @@ void front_free(struct front *front)
         kill(front->keeper, SIGKILL);
         waitpid(front->keeper, NULL, 0);
     }
-    tally_free(front->tally);
+    server_counts_free(front->counts);
     free(front);
 }
 
@@ -322,10 +322,10 @@ void front_requests(const struct front *front,
                     void *context)
 {
     struct each_request told = {.front = front, .each = each, .context = context};
-    tally_read(front->tally, front->config.http.n_routes, tell_request, &told);
+    server_counts_read(front->counts, front->config.http.n_routes, tell_request, &told);
 }
 
 void front_log_dropped(const struct front *front, uint64_t dropped[LOG_DROPS])
 {
-    tally_add_log_dropped(front->tally, dropped);
+    server_counts_add_log_dropped(front->counts, dropped);
 }

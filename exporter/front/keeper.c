@@ -76,8 +76,8 @@ enum { BEAT_MS = 1000, LOOK_MS = 1500, LOOKS = 4 };
 
 struct keeper {
     struct supervisor supervisor; /* first */
-    int desk;
-    struct tally *tally;
+    int dispatcher;
+    struct server_counts *counts;
     const char *web_config_file;
     struct start_message start; /* points into bytes */
     int sockets[CHANNEL_FDS_MAX];
@@ -139,12 +139,12 @@ static void tell(const struct keeper *keeper, int err, const char *words)
                  NULL, 0);
 }
 
-static void wait_for_end(int control, struct tally *tally)
+static void wait_for_end(int control, struct server_counts *counts)
 {
     struct pollfd end = {.fd = control, .events = POLLRDHUP};
     int ready;
     while ((ready = poll(&end, 1, BEAT_MS)) == 0 || (ready < 0 && errno == EINTR))
-        atomic_fetch_add_explicit(&tally->beats, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&counts->beats, 1, memory_order_relaxed);
 }
 
 static int serve(struct supervisor *supervisor)
@@ -153,7 +153,7 @@ static int serve(struct supervisor *supervisor)
     struct remote *remote;
     struct http_server *server;
     char error[256] = "";
-    int err = remote_new(keeper->desk, &keeper->start, keeper->tally, &remote);
+    int err = remote_new(keeper->dispatcher, &keeper->start, keeper->counts, &remote);
     if (err) {
         tell(keeper, err, strerror(-err));
         return err;
@@ -175,7 +175,7 @@ static int serve(struct supervisor *supervisor)
         server_confine(keeper->web_config_file);
     tell(keeper, err, error);
     if (!err) {
-        wait_for_end(keeper->supervisor.control, keeper->tally);
+        wait_for_end(keeper->supervisor.control, keeper->counts);
         http_server_stop(server);
     }
     remote_free(remote);
@@ -198,7 +198,7 @@ static void ended(struct supervisor *supervisor, int status)
 static void look(struct supervisor *supervisor)
 {
     struct keeper *keeper = (struct keeper *)supervisor;
-    uint64_t beats = atomic_load(&keeper->tally->beats);
+    uint64_t beats = atomic_load(&keeper->counts->beats);
     keeper->silent_looks = beats == keeper->beats ? keeper->silent_looks + 1 : 0;
     keeper->beats = beats;
     if (keeper->silent_looks < LOOKS)
@@ -223,10 +223,10 @@ static const struct supervisor_ops ops = {
 
 /* Whatever else the reader has, such as a way to whoever writes for it, is nothing that strangers
  * may talk to. */
-int keeper_run(int control, int desk, struct tally *tally, const char *web_config_file,
-               const struct log *log)
+int keeper_run(int control, int dispatcher, struct server_counts *counts,
+               const char *web_config_file, const struct log *log)
 {
-    int keep[] = {control, desk, log->fd};
+    int keep[] = {control, dispatcher, log->fd};
     int status = EXIT_FAILURE;
     char words[160];
     struct keeper *keeper = calloc(1, sizeof *keeper);
@@ -234,9 +234,9 @@ int keeper_run(int control, int desk, struct tally *tally, const char *web_confi
         return status;
     descriptors_close_all_but(keep, sizeof keep / sizeof *keep);
     if (log->limits)
-        log_limits_share(log->limits, tally->log_dropped);
-    keeper->desk = desk;
-    keeper->tally = tally;
+        log_limits_share(log->limits, counts->log_dropped);
+    keeper->dispatcher = dispatcher;
+    keeper->counts = counts;
     keeper->web_config_file = web_config_file;
     keeper->n_sockets = CHANNEL_FDS_MAX;
     supervisor_init(&keeper->supervisor, &ops, log, control);

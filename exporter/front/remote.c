@@ -90,7 +90,7 @@ void body_release(void *context)
 
 struct remote {
     int fd;
-    struct tally *tally;
+    struct server_counts *counts;
     struct body_cache cache;
     size_t n_routes;
     struct http_route routes[MESSAGE_ROUTES_MAX];
@@ -197,7 +197,7 @@ static int take_reply(struct remote *remote, const struct reply_message *reply, 
         .len = (size_t)reply->len,
         .release = release_answer,
         .release_context = answer,
-        .format = tally_format(reply->format),
+        .format = server_counts_format(reply->format),
     };
     return 0;
 }
@@ -234,13 +234,14 @@ static void handle(void *context, const struct http_request *request,
         refuse(response, 503, "503 the exporter does not answer, try again\n");
 }
 
-int remote_new(int fd, const struct start_message *start, struct tally *tally, struct remote **out)
+int remote_new(int fd, const struct start_message *start, struct server_counts *counts,
+               struct remote **out)
 {
     struct remote *remote = calloc(1, sizeof *remote);
     if (!remote)
         return -ENOMEM;
     remote->fd = fd;
-    remote->tally = tally;
+    remote->counts = counts;
     remote->n_routes = start->n_routes;
     /* What is on its way to a predecessor has smaller numbers. */
     remote->last_id = clock_mono_ns();
@@ -277,5 +278,5 @@ void remote_answered(void *context, const char *handler, const char *format, int
     size_t i = 0;
     while (i < remote->n_routes && strcmp(remote->routes[i].handler, handler) != 0)
         i++;
-    tally_add(remote->tally, i, format, code);
+    server_counts_add(remote->counts, i, format, code);
 }

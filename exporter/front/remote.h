@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "exporter/front/message.h"
-#include "exporter/front/tally.h"
+#include "exporter/front/server_counts.h"
 #include "exporter/http/http.h"
 
 /*
@@ -35,9 +35,10 @@ enum { REMOTE_TIMEOUT_MS = 5000 };
 
 struct remote;
 
-/* 'fd' is the server's end of the channel to the desk; what 'start' holds must outlive it. 0 or
- * -errno. */
-int remote_new(int fd, const struct start_message *start, struct tally *tally, struct remote **out);
+/* 'fd' is the server's end of the channel to the dispatcher; what 'start' holds must outlive it. 0
+ * or -errno. */
+int remote_new(int fd, const struct start_message *start, struct server_counts *counts,
+               struct remote **out);
 /* No request may be under way. Accepts NULL. */
 void remote_free(struct remote *remote);
 

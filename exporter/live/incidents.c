@@ -19,8 +19,8 @@ void live_incidents(const struct live *live,
         if (loses(&c->lost))
             each(context, &(struct live_incident){LIVE_INCIDENT_LOSES, c->tag, c->lost.cause});
     }
-    for (size_t i = 0; i < live->n_places; i++)
-        if (live->places[i]->cause == LIVE_CAUSE_UNKNOWN)
+    for (size_t i = 0; i < live->n_domains; i++)
+        if (live->domains[i]->cause == LIVE_CAUSE_UNKNOWN)
             each(context, &(struct live_incident){LIVE_INCIDENT_UNNAMED, 0,
-                                                  (uint64_t)live->places[i]->numa_node});
+                                                  (uint64_t)live->domains[i]->numa_node});
 }

@@ -24,7 +24,7 @@ struct row {
 };
 
 /* The ring is by second of the tick's clock. */
-struct place {
+struct domain_history {
     int numa_node;
     double latency_seconds, usual_seconds, host_seconds, steps_per_hour, outside_seconds;
     uint64_t latency_mono_ns; /* 0: never */
@@ -52,8 +52,8 @@ struct live {
     uint64_t kept_mono_ns; /* when they waited */
     struct row *rows;
     size_t n_rows, rows_cap;
-    struct place *places[LIVE_DOMAINS];
-    size_t n_places;
+    struct domain_history *domains[LIVE_DOMAINS];
+    size_t n_domains;
     struct path *paths; /* room for LIVE_PATHS; NULL before the first */
     size_t n_paths;
     bool host_known;
@@ -65,7 +65,7 @@ struct live {
     size_t shown_cap, domains_cap, paths_cap;
 };
 
-/* The place of a NUMA node, made if it is new. NULL: there is no room. */
-struct place *live_place_of(struct live *live, int numa_node);
+/* What is remembered of a NUMA node, made if it is new. NULL: there is no room. */
+struct domain_history *live_domain_of(struct live *live, int numa_node);
 
 #endif

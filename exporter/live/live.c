@@ -22,8 +22,8 @@ void live_free(struct live *live)
 {
     if (!live)
         return;
-    for (size_t i = 0; i < live->n_places; i++)
-        free(live->places[i]);
+    for (size_t i = 0; i < live->n_domains; i++)
+        free(live->domains[i]);
     free(live->paths);
     live_view_release(&live->shown);
     pthread_mutex_destroy(&live->lock);
@@ -147,8 +147,8 @@ static int target_of(struct live *live, const char *name)
     return t;
 }
 
-void live_place(struct live *live, const struct container *container, const char *target,
-                const struct live_elsewhere *elsewhere)
+void live_set_elsewhere(struct live *live, const struct container *container, const char *target,
+                        const struct live_elsewhere *elsewhere)
 {
     struct row *row = row_of(live, container);
     int t = row && isfinite(elsewhere->ratio) ? target_of(live, target) : LIVE_TARGETS;
@@ -163,34 +163,35 @@ void live_lost(struct live *live, const struct container *container, const struc
         row->lost = *lost;
 }
 
-struct place *live_place_of(struct live *live, int numa_node)
+struct domain_history *live_domain_of(struct live *live, int numa_node)
 {
     if (!live)
         return NULL;
-    for (size_t i = 0; i < live->n_places; i++)
-        if (live->places[i]->numa_node == numa_node)
-            return live->places[i];
-    struct place *place = live->n_places < LIVE_DOMAINS ? calloc(1, sizeof *place) : NULL;
-    if (!place)
+    for (size_t i = 0; i < live->n_domains; i++)
+        if (live->domains[i]->numa_node == numa_node)
+            return live->domains[i];
+    struct domain_history *domain =
+        live->n_domains < LIVE_DOMAINS ? calloc(1, sizeof *domain) : NULL;
+    if (!domain)
         return NULL;
-    place->numa_node = numa_node;
-    place->latency_seconds = place->usual_seconds = place->host_seconds = NAN;
-    place->steps_per_hour = place->outside_seconds = NAN;
+    domain->numa_node = numa_node;
+    domain->latency_seconds = domain->usual_seconds = domain->host_seconds = NAN;
+    domain->steps_per_hour = domain->outside_seconds = NAN;
     for (int i = 0; i < LIVE_HISTORY; i++)
-        place->ring[i] = NAN;
-    size_t at = live->n_places++;
-    for (; at > 0 && live->places[at - 1]->numa_node > numa_node; at--)
-        live->places[at] = live->places[at - 1];
-    return live->places[at] = place;
+        domain->ring[i] = NAN;
+    size_t at = live->n_domains++;
+    for (; at > 0 && live->domains[at - 1]->numa_node > numa_node; at--)
+        live->domains[at] = live->domains[at - 1];
+    return live->domains[at] = domain;
 }
 
 /* Seconds that were passed over have none. */
-static void ring_advance(struct place *place, uint64_t second)
+static void ring_advance(struct domain_history *domain, uint64_t second)
 {
-    uint64_t gap = second - place->second;
+    uint64_t gap = second - domain->second;
     for (uint64_t i = 1; i <= gap && i <= LIVE_HISTORY; i++)
-        place->ring[(place->second + i) % LIVE_HISTORY] = NAN;
-    place->second = second;
+        domain->ring[(domain->second + i) % LIVE_HISTORY] = NAN;
+    domain->second = second;
 }
 
 /* By initiator, then target. NULL: there is no room. */
@@ -214,14 +215,14 @@ static struct path *path_between(struct live *live, int initiator, int target)
     return path;
 }
 
-static void take_own_latency(struct place *place, const struct tick *tick, double seconds)
+static void take_own_latency(struct domain_history *domain, const struct tick *tick, double seconds)
 {
     uint64_t second = tick->mono_ns / 1000000000;
-    if (second > place->second)
-        ring_advance(place, second);
-    place->ring[second % LIVE_HISTORY] = (float)seconds;
-    place->latency_seconds = seconds;
-    place->latency_mono_ns = tick->mono_ns;
+    if (second > domain->second)
+        ring_advance(domain, second);
+    domain->ring[second % LIVE_HISTORY] = (float)seconds;
+    domain->latency_seconds = seconds;
+    domain->latency_mono_ns = tick->mono_ns;
 }
 
 void live_latency(struct live *live, int initiator, int target, const struct tick *tick,
@@ -232,29 +233,29 @@ void live_latency(struct live *live, int initiator, int target, const struct tic
         path->latency_seconds = seconds;
         path->latency_mono_ns = tick->mono_ns;
     }
-    struct place *place =
-        initiator == target && isfinite(seconds) ? live_place_of(live, target) : NULL;
-    if (place)
-        take_own_latency(place, tick, seconds);
+    struct domain_history *domain =
+        initiator == target && isfinite(seconds) ? live_domain_of(live, target) : NULL;
+    if (domain)
+        take_own_latency(domain, tick, seconds);
 }
 
 void live_explain(struct live *live, int numa_node, enum live_cause cause, double usual_seconds,
                   double host_seconds, double steps_per_hour)
 {
-    struct place *place = live_place_of(live, numa_node);
-    if (!place)
+    struct domain_history *domain = live_domain_of(live, numa_node);
+    if (!domain)
         return;
-    place->cause = cause;
-    place->usual_seconds = usual_seconds;
-    place->host_seconds = host_seconds;
-    place->steps_per_hour = steps_per_hour;
+    domain->cause = cause;
+    domain->usual_seconds = usual_seconds;
+    domain->host_seconds = host_seconds;
+    domain->steps_per_hour = steps_per_hour;
 }
 
 void live_outside(struct live *live, int numa_node, double seconds)
 {
-    struct place *place = live_place_of(live, numa_node);
-    if (place)
-        place->outside_seconds = seconds;
+    struct domain_history *domain = live_domain_of(live, numa_node);
+    if (domain)
+        domain->outside_seconds = seconds;
 }
 
 /* ---- a tick ---- */
@@ -357,20 +358,22 @@ static bool is_recent(uint64_t then_ns, const struct tick *tick)
     return then_ns > 0 && tick->mono_ns - then_ns <= LIVE_LATEST_SECONDS * UINT64_C(1000000000);
 }
 
-static void show_domain(struct live_domain *to, const struct place *place, const struct tick *tick)
+static void show_domain(struct live_domain *to, const struct domain_history *domain,
+                        const struct tick *tick)
 {
     uint64_t now = tick->mono_ns / 1000000000;
-    to->numa_node = place->numa_node;
-    to->latency_seconds = is_recent(place->latency_mono_ns, tick) ? place->latency_seconds : NAN;
-    to->usual_seconds = place->usual_seconds;
-    to->host_seconds = place->host_seconds;
-    to->steps_per_hour = place->steps_per_hour;
-    to->outside_seconds = place->outside_seconds;
-    to->cause = place->cause;
+    to->numa_node = domain->numa_node;
+    to->latency_seconds = is_recent(domain->latency_mono_ns, tick) ? domain->latency_seconds : NAN;
+    to->usual_seconds = domain->usual_seconds;
+    to->host_seconds = domain->host_seconds;
+    to->steps_per_hour = domain->steps_per_hour;
+    to->outside_seconds = domain->outside_seconds;
+    to->cause = domain->cause;
     for (uint64_t age = 0; age < LIVE_HISTORY; age++) {
-        bool known =
-            now >= age && now - age <= place->second && place->second - (now - age) < LIVE_HISTORY;
-        to->history[LIVE_HISTORY - 1 - age] = known ? place->ring[(now - age) % LIVE_HISTORY] : NAN;
+        bool known = now >= age && now - age <= domain->second &&
+                     domain->second - (now - age) < LIVE_HISTORY;
+        to->history[LIVE_HISTORY - 1 - age] =
+            known ? domain->ring[(now - age) % LIVE_HISTORY] : NAN;
     }
 }
 
@@ -378,11 +381,11 @@ static void show_domains(struct live *live, const struct tick *tick)
 {
     struct live_view *shown = &live->shown;
     shown->n_domains = 0;
-    if (array_reserve(&shown->domains, &live->domains_cap, live->n_places,
+    if (array_reserve(&shown->domains, &live->domains_cap, live->n_domains,
                       sizeof *shown->domains) != 0)
         return;
-    for (size_t i = 0; i < live->n_places; i++)
-        show_domain(&shown->domains[shown->n_domains++], live->places[i], tick);
+    for (size_t i = 0; i < live->n_domains; i++)
+        show_domain(&shown->domains[shown->n_domains++], live->domains[i], tick);
 }
 
 static void show_paths(struct live *live, const struct tick *tick)

@@ -188,8 +188,8 @@ void live_lacks_slowdown(struct live *live, const struct container *container, c
 void live_suspect(struct live *live, const struct container *container, int numa_node,
                   enum live_suspicion suspicion, double caused_seconds, double sd_seconds,
                   double probability);
-void live_place(struct live *live, const struct container *container, const char *target,
-                const struct live_elsewhere *elsewhere);
+void live_set_elsewhere(struct live *live, const struct container *container, const char *target,
+                        const struct live_elsewhere *elsewhere);
 /* 'untold' is borrowed for as long as it is shown. */
 void live_lost(struct live *live, const struct container *container, const struct live_lost *lost);
 /* Of the initiator's reads of the target's memory; to itself, it is the domain's. */

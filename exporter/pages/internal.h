@@ -118,6 +118,6 @@ struct reel_style {
 int reel_report(struct reel *reel, const struct reel_style *style, struct textbuf *out);
 
 /* In the page of the node, where what moves through time goes. */
-#define REEL_PLACE "<!--reel-->\n"
+#define REEL_MARKER "<!--reel-->\n"
 
 #endif

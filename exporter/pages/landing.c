@@ -181,7 +181,7 @@ static int render(void *context, struct textbuf *out)
                      "</head><body>\n");
     add_node(out, sight);
     if (sight->pages->reel)
-        textbuf_str(out, REEL_PLACE);
+        textbuf_str(out, REEL_MARKER);
     add_verdict(out, sight);
     sight_memory(out, sight);
     sight_host(out, sight);

@@ -210,7 +210,7 @@ static void add_controls(const struct reel *reel, const struct shot *shot, struc
     add_note(reel, out);
 }
 
-/* 0 with the text, into which the controls are put where their place is. */
+/* 0 with the text, into which the controls are put where their marker is. */
 static int unpack(const struct reel *reel, const struct shot *shot, size_t route, bool controls,
                   struct textbuf *out)
 {
@@ -223,12 +223,12 @@ static int unpack(const struct reel *reel, const struct shot *shot, size_t route
         err = -EBADMSG;
     if (!err) {
         text[frame->len] = '\0';
-        const char *place = controls && strcmp(reel->routes[route].path, "/") == 0
-                                ? strstr(text, REEL_PLACE)
-                                : NULL;
-        size_t before = place ? (size_t)(place - text) : 0;
+        const char *marker = controls && strcmp(reel->routes[route].path, "/") == 0
+                                 ? strstr(text, REEL_MARKER)
+                                 : NULL;
+        size_t before = marker ? (size_t)(marker - text) : 0;
         textbuf_add(out, text, before);
-        if (place)
+        if (marker)
             add_controls(reel, shot, out);
         textbuf_add(out, text + before, frame->len - before);
         err = textbuf_finish(out);
@@ -335,8 +335,8 @@ static void compose(const struct reel *reel, const struct shot *shot, size_t rou
     cut(text, "<noscript>", "</noscript>");
     cut(text, "<form id=\"filter\"", "</form>");
     cut(text, "<section id=\"raw\"", "</section>");
-    char *head = strstr(text, link), *place = strstr(text, REEL_PLACE);
-    if (!head || !place || place < head) {
+    char *head = strstr(text, link), *marker = strstr(text, REEL_MARKER);
+    if (!head || !marker || marker < head) {
         textbuf_str(out, text);
         return;
     }
@@ -345,12 +345,12 @@ static void compose(const struct reel *reel, const struct shot *shot, size_t rou
     textbuf_add(out, style->css, style->len);
     textbuf_str(out, "</style>");
     head += sizeof link - 1;
-    textbuf_add(out, head, (size_t)(place - head));
+    textbuf_add(out, head, (size_t)(marker - head));
     add_moments(reel, shot, out);
-    char *end = strstr(place, ends);
+    char *end = strstr(marker, ends);
     if (end)
         *end = '\0';
-    add_unlinked(out, place);
+    add_unlinked(out, marker);
     add_later(reel, shot, route, out);
     textbuf_str(out, ends);
 }

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "collectors/attribution/ledger/readings.h"
-#include "collectors/learned/keep.h"
+#include "collectors/learned/serialise.h"
 #include "exporter/state/state.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -47,11 +47,11 @@ static void read_ledger(struct state *state)
     check(ledger_reserve(&ledger, LEDGER_FIRST + 1) == 0);
     bool fits = true;
     if (state_claim(state, "ledger", "", &fields)) {
-        ledger_keep(&ledger, &fields);
+        ledger_serialise(&ledger, &fields);
         fits = state_fits(&fields);
     }
     if (fits && state_claim(state, "workload", "", &fields)) {
-        ledger_workload_keep(&ledger, LEDGER_FIRST, &fields);
+        ledger_workload_serialise(&ledger, LEDGER_FIRST, &fields);
         fits = state_fits(&fields);
     }
     if (fits)
@@ -66,17 +66,17 @@ static void use(struct state *state)
     struct unloaded unloaded = {0};
     struct rate_peak peak = {0};
     if (state_claim(state, "normal", "", &fields)) {
-        normal_keep(&normal, &fields);
+        normal_serialise(&normal, &fields);
         if (state_fits(&fields))
             use_normal(&normal);
     }
     if (state_claim(state, "unloaded", "", &fields)) {
-        unloaded_keep(&unloaded, &fields);
+        unloaded_serialise(&unloaded, &fields);
         if (state_fits(&fields))
             check(!(unloaded_latency_seconds(&unloaded) > 1));
     }
     if (state_claim(state, "peak", "", &fields)) {
-        rate_peak_keep(&peak, &fields);
+        rate_peak_serialise(&peak, &fields);
         check(isfinite(rate_peak_find(&peak)));
     }
     read_ledger(state);

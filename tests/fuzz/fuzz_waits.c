@@ -9,7 +9,7 @@ static void steal(const char *text, size_t len)
     unsigned cpus = 0;
     if (steal_parse(text, len, 100, &out) != 0)
         return;
-    for (int i = 0; i < CPU_PLACES; i++) {
+    for (int i = 0; i < CPU_BITS; i++) {
         check(out.cpus[i] > 0 || out.ns[i] == 0);
         cpus += out.cpus[i];
     }
@@ -21,7 +21,7 @@ static void cpu_set(const char *text, size_t len)
     uint64_t set;
     size_t cpus;
     if (cpu_set_parse(text, len, &set, &cpus) == 0)
-        check(set != 0 && set >> CPU_PLACES == 0 && cpus > 0);
+        check(set != 0 && set >> CPU_BITS == 0 && cpus > 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -27,12 +27,12 @@ void traffic_total_read(struct traffic_total *total, const struct tick *tick)
     total->counted = total->counted_ns > 0 && tick->mono_ns - total->counted_ns <= patience_ns;
 }
 
-/* The place whose memory is the node's; -1: there is none. */
-static int place_of(const struct machine *machine, int numa_node)
+/* The socket whose memory is the node's; -1: there is none. */
+static int socket_of(const struct machine *machine, int numa_node)
 {
     if (machine->numa_nodes == 1)
-        return PLACE_NODE;
-    if (!places_are_sockets(machine) || machine->numa_nodes != machine->sockets)
+        return SOCKETS_ALL;
+    if (!sockets_are_apart(machine) || machine->numa_nodes != machine->sockets)
         return -1;
     for (int cpu = 0; cpu < MACHINE_CPUS; cpu++)
         if (machine_numa_node_of(machine, cpu) == numa_node)
@@ -43,10 +43,10 @@ static int place_of(const struct machine *machine, int numa_node)
 bool traffic_total_of(const struct traffic_total *total, const struct machine *machine,
                       int numa_node, double *lines_per_second)
 {
-    int place = place_of(machine, numa_node);
-    if (!total->counted || place < 0)
+    int socket = socket_of(machine, numa_node);
+    if (!total->counted || socket < 0)
         return false;
-    *lines_per_second = total->known ? total->cas.rate[place] : NAN;
+    *lines_per_second = total->known ? total->cas.rate[socket] : NAN;
     return true;
 }
 

@@ -140,7 +140,7 @@ static const double most_steps = 1e6;
 static const float most_level = 100;
 static const float most_activity = 1e7F, most_slope = 1e9F, most_weight = 1e30F;
 
-void ledger_keep(struct ledger *ledger, struct state_fields *fields)
+void ledger_serialise(struct ledger *ledger, struct state_fields *fields)
 {
     state_double(fields, &ledger->sigma, least_sigma, most_sigma);
     state_double(fields, &ledger->outside, 0, most_steps);
@@ -149,7 +149,7 @@ void ledger_keep(struct ledger *ledger, struct state_fields *fields)
         ledger->restored = true;
 }
 
-void ledger_workload_keep(struct ledger *ledger, size_t workload, struct state_fields *fields)
+void ledger_workload_serialise(struct ledger *ledger, size_t workload, struct state_fields *fields)
 {
     struct ledger_workload *w = &ledger->at[workload];
     state_float(fields, &w->scale, 0, most_activity);

@@ -175,10 +175,10 @@ void ledger_take(struct ledger *ledger, double log_latency);
  * change of the latency came at the same time. */
 void ledger_gap(struct ledger *ledger);
 
-/* How they outlive a restart (collectors/learned/keep.h): what it knows of the node; and of a
+/* How they outlive a restart (collectors/learned/serialise.h): what it knows of the node; and of a
  * workload, with the activity that it had last. */
-void ledger_keep(struct ledger *ledger, struct state_fields *fields);
-void ledger_workload_keep(struct ledger *ledger, size_t workload, struct state_fields *fields);
+void ledger_serialise(struct ledger *ledger, struct state_fields *fields);
+void ledger_workload_serialise(struct ledger *ledger, size_t workload, struct state_fields *fields);
 
 /* After a reading: who is named from now on. Between ledger_tell_nobody and the next reading. */
 void ledger_tell_nobody(struct ledger *ledger);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "collectors/attribution/node/doubts.h"
-#include "collectors/learned/keep.h"
+#include "collectors/learned/serialise.h"
 #include "collectors/parts/named_series.h"
 #include "exporter/base/array.h"
 #include "exporter/containers/workload.h"
@@ -48,7 +48,7 @@ static const char *ledger_entry(const struct attribution_node *node)
 
 static void calm_keep_all(struct attribution_node *node, struct state_fields *fields)
 {
-    hour_percentile_keep(&node->hour, fields);
+    hour_percentile_serialise(&node->hour, fields);
     state_double(fields, &node->calm_kept_ns, 0, ATTRIBUTION_LATENCY_MAX_NS);
     state_double(fields, &node->domain.present, log(ATTRIBUTION_LATENCY_MIN_NS),
                  log(ATTRIBUTION_LATENCY_MAX_NS));
@@ -68,7 +68,7 @@ static void restore(struct attribution_node *node, struct state *state)
     }
     if (!state_claim(state, owner, key_of(node, ledger_entry(node)).text, &fields))
         return;
-    ledger_keep(&node->ledger, &fields);
+    ledger_serialise(&node->ledger, &fields);
     if (!state_fits(&fields))
         ledger_init(&node->ledger, node->ledger.least_jump, node->ledger.waiting_grows);
 }
@@ -79,7 +79,7 @@ static int restore_pooled(struct attribution_node *node, struct state *state)
     struct state_fields fields;
     if (!state_claim(state, owner, key_of(node, pooled_entry).text, &fields))
         return 0;
-    pooled_keep(node->pooled, &fields);
+    pooled_serialise(node->pooled, &fields);
     if (state_fits(&fields))
         return 0;
     free(node->pooled);
@@ -93,12 +93,12 @@ void attribution_node_save(struct attribution_node *node, struct state_writer *o
     calm_keep_all(node, &out->fields);
     state_entry_end(out);
     state_entry_begin(out, owner, key_of(node, ledger_entry(node)).text);
-    ledger_keep(&node->ledger, &out->fields);
+    ledger_serialise(&node->ledger, &out->fields);
     state_entry_end(out);
     if (!node->pooled)
         return;
     state_entry_begin(out, owner, key_of(node, pooled_entry).text);
-    pooled_keep(node->pooled, &out->fields);
+    pooled_serialise(node->pooled, &out->fields);
     state_entry_end(out);
 }
 
@@ -124,7 +124,7 @@ void attribution_node_recall(struct attribution_node *node, size_t workload, con
     if (!state_claim(node->past, owner, column_key_of(node, key).text, &fields))
         return;
     struct ledger_workload before = node->ledger.at[LEDGER_FIRST + workload];
-    ledger_workload_keep(&node->ledger, LEDGER_FIRST + workload, &fields);
+    ledger_workload_serialise(&node->ledger, LEDGER_FIRST + workload, &fields);
     if (!state_fits(&fields))
         node->ledger.at[LEDGER_FIRST + workload] = before;
 }
@@ -142,7 +142,7 @@ void attribution_node_save_column(struct attribution_node *node, size_t workload
         node->ledger.at[LEDGER_FIRST + workload].episodes == 0)
         return;
     state_entry_begin(out, owner, column_key_of(node, key).text);
-    ledger_workload_keep(&node->ledger, LEDGER_FIRST + workload, &out->fields);
+    ledger_workload_serialise(&node->ledger, LEDGER_FIRST + workload, &out->fields);
     state_entry_end(out);
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "collectors/attribution/node/node.h"
-#include "collectors/learned/keep.h"
+#include "collectors/learned/serialise.h"
 
 static const double significant = 4; /* standard errors */
 /* Traffic that nobody's latency shows, 0.3 GB/s, is no peak. */
@@ -32,7 +32,7 @@ int pooled_new(struct pooled **out)
 static const double max_unit = 1e11, max_square = 1e15, max_latency_square = 2e6;
 
 /* Of its only column. */
-static void fit_keep(struct pooled *pooled, struct state_fields *fields)
+static void fit_serialise(struct pooled *pooled, struct state_fields *fields)
 {
     struct attribution_domain *d = &pooled->domain;
     struct attribution_slot *slot = &d->slots[0];
@@ -49,11 +49,11 @@ static void fit_keep(struct pooled *pooled, struct state_fields *fields)
         slot->ticket = pooled->all.ticket = ++d->tickets;
 }
 
-void pooled_keep(struct pooled *pooled, struct state_fields *fields)
+void pooled_serialise(struct pooled *pooled, struct state_fields *fields)
 {
-    rate_peak_keep(&pooled->peak, fields);
+    rate_peak_serialise(&pooled->peak, fields);
     state_double(fields, &pooled->unit, least_unit, max_unit);
-    fit_keep(pooled, fields);
+    fit_serialise(pooled, fields);
 }
 
 /* The tick's total, lines a second; NaN: not known. What activities until now must be multiplied

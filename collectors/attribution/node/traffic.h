@@ -25,10 +25,10 @@ struct pooled {
 /* 0 or -ENOMEM. For free(). */
 int pooled_new(struct pooled **out);
 
-/* How it outlives a restart (collectors/learned/keep.h), read into a new one: the peak, and the
- * sums of the regression. Levels and noise are learned anew, within seconds. Where the walk failed,
- * it is to be thrown away. */
-void pooled_keep(struct pooled *pooled, struct state_fields *fields);
+/* How it outlives a restart (collectors/learned/serialise.h), read into a new one: the peak, and
+ * the sums of the regression. Levels and noise are learned anew, within seconds. Where the walk
+ * failed, it is to be thrown away. */
+void pooled_serialise(struct pooled *pooled, struct state_fields *fields);
 
 /* Log latency per unit: 0 where the slope is not significant, a score of at least 4. */
 double pooled_slope(const struct pooled *pooled);

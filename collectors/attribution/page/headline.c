@@ -1,4 +1,4 @@
-#include "collectors/attribution/page/board.h"
+#include "collectors/attribution/page/list.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 enum { NAMES = 3 };
 static const double many_steps = 2; /* an hour */
 
-static void add_name(struct textbuf *out, const struct attribution_board_row *row)
+static void add_name(struct textbuf *out, const struct attribution_list_row *row)
 {
     const char *const parts[] = {row->who.namespace_, row->who.pod, row->who.name};
     const char *separator = "";
@@ -29,7 +29,7 @@ static void add_odds(struct textbuf *out, double probability)
 }
 
 /* Why one coincidence is not worth much here. */
-static void add_steps(struct textbuf *out, const struct attribution_board_domain *domain)
+static void add_steps(struct textbuf *out, const struct attribution_list_domain *domain)
 {
     if (!(domain->steps_per_hour >= many_steps))
         return;
@@ -39,12 +39,12 @@ static void add_steps(struct textbuf *out, const struct attribution_board_domain
 }
 
 /* Those of the node in this state; what each causes, if its own part is known. */
-static void add_names(struct textbuf *out, const struct attribution_board_list *list, size_t domain,
+static void add_names(struct textbuf *out, const struct attribution_list *list, size_t domain,
                       enum attribution_state state)
 {
     unsigned n = 0;
     for (size_t i = 0; i < list->n_rows; i++) {
-        const struct attribution_board_row *row = &list->rows[i];
+        const struct attribution_list_row *row = &list->rows[i];
         if (row->domain != domain || row->finding.state != state || ++n > NAMES)
             continue;
         textbuf_str(out, n == 1 ? " " : ", ");
@@ -60,7 +60,7 @@ static void add_names(struct textbuf *out, const struct attribution_board_list *
 }
 
 /* The host has no name, but whoever is looked for elsewhere is not found. */
-static void add_no_container(struct textbuf *out, const struct attribution_board_domain *domain)
+static void add_no_container(struct textbuf *out, const struct attribution_list_domain *domain)
 {
     textbuf_str(out, "The cause is not known: no container goes on and off with it. ");
     if (domain->by_ns[BY_HOST] > 0 && domain->by_ns[BY_HOST] >= domain->excess_ns / 2)
@@ -73,7 +73,7 @@ static void add_no_container(struct textbuf *out, const struct attribution_board
     add_steps(out, domain);
 }
 
-static void add_cause(struct textbuf *out, const struct attribution_board_list *list, size_t index)
+static void add_cause(struct textbuf *out, const struct attribution_list *list, size_t index)
 {
     switch (list->domains[index].state) {
     case GATE_NAMED:
@@ -105,12 +105,12 @@ static void add_cause(struct textbuf *out, const struct attribution_board_list *
     textbuf_str(out, ".");
 }
 
-void attribution_headline(struct board *board, struct textbuf *out)
+void attribution_headline(struct double_buffer *lists, struct textbuf *out)
 {
-    struct attribution_board_list *list = board ? attribution_board_copy(board) : NULL;
+    struct attribution_list *list = lists ? attribution_list_copy(lists) : NULL;
     const char *separator = "";
     for (size_t i = 0; list && i < list->n_domains; i++) {
-        const struct attribution_board_domain *domain = &list->domains[i];
+        const struct attribution_list_domain *domain = &list->domains[i];
         if (!domain->known)
             continue;
         textbuf_printf(out, "%sA read of memory of NUMA node %d takes %.0f ns", separator,

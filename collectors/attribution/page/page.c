@@ -1,4 +1,4 @@
-#include "collectors/attribution/page/board.h"
+#include "collectors/attribution/page/list.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -17,20 +17,20 @@ static json_t *number(bool known, double value)
 /* The most harmful first; names decide between equals, so that the order is always the same. */
 static int compare_rows(const void *a, const void *b)
 {
-    const struct attribution_board_row *x = a, *y = b;
+    const struct attribution_list_row *x = a, *y = b;
     if (x->finding.caused_ns != y->finding.caused_ns)
         return x->finding.caused_ns > y->finding.caused_ns ? -1 : 1;
     return strcmp(x->who.short_id, y->who.short_id);
 }
 
 /* What its pod, or its cgroup, is one of. */
-static json_t *workload_json(const struct attribution_board_row *row)
+static json_t *workload_json(const struct attribution_list_row *row)
 {
     const char *name = row->who.pod[0] ? row->who.pod : row->who.name;
     return json_stringn(name, workload_owner_len(row->who.pod, row->who.name));
 }
 
-static json_t *row_json(const struct attribution_board_row *row)
+static json_t *row_json(const struct attribution_list_row *row)
 {
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "namespace",
@@ -48,8 +48,8 @@ static bool is_listed(enum attribution_state row, enum attribution_state state)
     return row == state || (state == ATTRIBUTION_SUSPECTED && row == ATTRIBUTION_DOUBTED);
 }
 
-static void add_odds(struct textbuf *out, const struct attribution_board_domain *domain,
-                     const struct attribution_board_row *row)
+static void add_odds(struct textbuf *out, const struct attribution_list_domain *domain,
+                     const struct attribution_list_row *row)
 {
     if (isnan(row->finding.probability)) {
         textbuf_str(out, "the latency goes with it, but not with its starts and ends");
@@ -66,8 +66,8 @@ static void add_odds(struct textbuf *out, const struct attribution_board_domain 
 }
 
 /* Why nobody says for sure that it is this one; NULL: there is nothing to add. */
-static json_t *why_json(const struct attribution_board_domain *domain,
-                        const struct attribution_board_row *row)
+static json_t *why_json(const struct attribution_list_domain *domain,
+                        const struct attribution_list_row *row)
 {
     struct textbuf text;
     textbuf_init(&text);
@@ -82,12 +82,12 @@ static json_t *why_json(const struct attribution_board_domain *domain,
 }
 
 /* Those of a domain in this state; of a group only its members. */
-static json_t *rows_json(const struct attribution_board_list *list, size_t domain,
+static json_t *rows_json(const struct attribution_list *list, size_t domain,
                          enum attribution_state state, unsigned group)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < list->n_rows; i++) {
-        const struct attribution_board_row *row = &list->rows[i];
+        const struct attribution_list_row *row = &list->rows[i];
         if (row->domain != domain || !is_listed(row->finding.state, state) ||
             (state == ATTRIBUTION_IN_GROUP && row->finding.group != group + 1))
             continue;
@@ -113,9 +113,9 @@ static const struct {
     [GROUP_WITH_HOST] = {"host", "it, or processes of the host that go on and off with it"},
 };
 
-static json_t *groups_json(const struct attribution_board_list *list, size_t index)
+static json_t *groups_json(const struct attribution_list *list, size_t index)
 {
-    const struct attribution_board_domain *domain = &list->domains[index];
+    const struct attribution_list_domain *domain = &list->domains[index];
     json_t *array = json_array();
     for (unsigned i = 0; i < domain->n_groups; i++) {
         const struct attribution_found_group *group = &domain->groups[i];
@@ -132,7 +132,7 @@ static json_t *groups_json(const struct attribution_board_list *list, size_t ind
 /* ---- who makes whom wait ---- */
 
 struct pair {
-    const struct attribution_board_party *aggressor, *victim;
+    const struct attribution_list_party *aggressor, *victim;
     double caused_seconds; /* of one read of the victim */
     double wait_seconds;   /* of all of them */
 };
@@ -146,19 +146,19 @@ static int compare_pairs(const void *a, const void *b)
     return order ? order : strcmp(x->victim->who.short_id, y->victim->who.short_id);
 }
 
-static json_t *party_json(const struct attribution_board_party *party)
+static json_t *party_json(const struct attribution_list_party *party)
 {
     return json_pack("{s:s, s:s, s:s, s:s}", "namespace", party->who.namespace_, "pod",
                      party->who.pod, "container", party->who.name, "container_id",
                      party->who.short_id);
 }
 
-static json_t *pairs_json(const struct attribution_board_list *list,
-                          const struct attribution_board_domain *d)
+static json_t *pairs_json(const struct attribution_list *list,
+                          const struct attribution_list_domain *d)
 {
     struct pair pairs[WAITS_TOP * WAITS_TOP];
-    const struct attribution_board_party *aggressors = &list->parties[d->first_party];
-    const struct attribution_board_party *victims = aggressors + d->n_aggressors;
+    const struct attribution_list_party *aggressors = &list->parties[d->first_party];
+    const struct attribution_list_party *victims = aggressors + d->n_aggressors;
     json_t *array = json_array();
     size_t n = 0;
     for (unsigned i = 0; i < d->n_aggressors; i++)
@@ -181,7 +181,7 @@ static json_t *pairs_json(const struct attribution_board_list *list,
 }
 
 /* Why there may be no pairs. */
-static const char *why_no_waits(const struct attribution_board_domain *d)
+static const char *why_no_waits(const struct attribution_list_domain *d)
 {
     if (d->waits.state != WAITS_KNOWN || d->waits.victims > 0)
         return waits_why_not(d->waits.state);
@@ -189,7 +189,7 @@ static const char *why_no_waits(const struct attribution_board_domain *d)
                                  : "no container read enough of this node's memory to wait for it";
 }
 
-static json_t *waits_json(const struct attribution_board_domain *d)
+static json_t *waits_json(const struct attribution_list_domain *d)
 {
     bool known = d->waits.state == WAITS_KNOWN;
     const char *why = why_no_waits(d);
@@ -218,16 +218,16 @@ static const char *const state_names[GATE_STATES] = {
 };
 
 /* Without readings nothing is known, and in the beginning not yet. */
-static enum gate_domain_state state_of(const struct attribution_board_domain *domain)
+static enum gate_domain_state state_of(const struct attribution_list_domain *domain)
 {
     if (domain->known)
         return domain->state;
     return domain->readings == 0 ? GATE_LEARNING : GATE_UNKNOWN;
 }
 
-static json_t *domain_json(const struct attribution_board_list *list, size_t index)
+static json_t *domain_json(const struct attribution_list *list, size_t index)
 {
-    const struct attribution_board_domain *d = &list->domains[index];
+    const struct attribution_list_domain *d = &list->domains[index];
     json_t *by = json_object();
     for (int i = 0; i < ATTRIBUTION_PARTS; i++)
         json_object_set_new(by, attribution_by_name[i], number(d->known, d->by_ns[i]));
@@ -250,7 +250,7 @@ static json_t *domain_json(const struct attribution_board_list *list, size_t ind
 }
 
 /* NULL stands for a list that was never shown. */
-static json_t *list_json(struct attribution_board_list *list, const char *source)
+static json_t *list_json(struct attribution_list *list, const char *source)
 {
     json_t *domains = json_array();
     if (!list)
@@ -263,9 +263,9 @@ static json_t *list_json(struct attribution_board_list *list, const char *source
                      (double)list->wall_ns * 1e-9, "truncated", list->cut, "domains", domains);
 }
 
-int attribution_page_render(struct board *board, const char *source, struct textbuf *out)
+int attribution_page_render(struct double_buffer *lists, const char *source, struct textbuf *out)
 {
-    struct attribution_board_list *list = board ? attribution_board_copy(board) : NULL;
+    struct attribution_list *list = lists ? attribution_list_copy(lists) : NULL;
     json_t *root = list_json(list, source);
     free(list);
     char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;

@@ -264,13 +264,13 @@ static int state_read(const struct fsroot *fs, const char *relative, char **text
 
 enum state_format { FORMAT_OCI, FORMAT_DOCKER, FORMAT_STORAGE_INDEX };
 
-static const struct state_place {
+static const struct state_path {
     const char *runtime;
     enum state_format format;
     const char *folder; /* the file is folder, id, file; without 'file' it is folder alone */
     const char *file;
     enum names_dialect dialect; /* of FORMAT_OCI */
-} state_places[] = {
+} state_paths[] = {
     {"containerd", FORMAT_OCI, "run/containerd/io.containerd.runtime.v2.task/k8s.io/",
      "/config.json", DIALECT_CONTAINERD},
     {"containerd", FORMAT_OCI, "run/k3s/containerd/io.containerd.runtime.v2.task/k8s.io/",
@@ -284,12 +284,12 @@ static const struct state_place {
      "run/containers/storage/overlay-containers/volatile-containers.json", NULL, 0},
 };
 
-static int parse_state(const struct state_place *place, const char *text, size_t len,
+static int parse_state(const struct state_path *path, const char *text, size_t len,
                        const struct cgroup_path_info *info, struct container_names *out)
 {
-    switch (place->format) {
+    switch (path->format) {
     case FORMAT_OCI:
-        return names_parse_oci_config(text, len, place->dialect, out);
+        return names_parse_oci_config(text, len, path->dialect, out);
     case FORMAT_DOCKER:
         return names_parse_docker_config(text, len, *info->qos_class != '\0', out);
     case FORMAT_STORAGE_INDEX:
@@ -307,25 +307,25 @@ static bool same_pod(const struct container_names *names, const struct cgroup_pa
     return strcmp(names->pod_uid, info->pod_uid) == 0;
 }
 
-static int lookup_place(const struct fsroot *fs, const struct state_place *place,
-                        const struct cgroup_path_info *info, struct container_names *out)
+static int lookup_path(const struct fsroot *fs, const struct state_path *path,
+                       const struct cgroup_path_info *info, struct container_names *out)
 {
     const char *id = info->id;
     struct container_names names;
     char relative[256];
-    snprintf(relative, sizeof relative, "%s%s%s", place->folder, place->file ? id : "",
-             place->file ? place->file : "");
+    snprintf(relative, sizeof relative, "%s%s%s", path->folder, path->file ? id : "",
+             path->file ? path->file : "");
     char *text = NULL;
     size_t len = 0, size = 0;
     int err = state_read(fs, relative, &text, &len, &size);
     if (!err)
-        err = parse_state(place, text, len, info, &names);
+        err = parse_state(path, text, len, info, &names);
     state_free(text, size);
     if (!err && !same_pod(&names, info))
         err = -ENOENT;
     if (err)
         return err;
-    names.runtime = place->runtime;
+    names.runtime = path->runtime;
     *out = names;
     return 0;
 }
@@ -334,11 +334,11 @@ static int lookup_runtime(const struct fsroot *fs, const struct cgroup_path_info
                           struct container_names *out)
 {
     int result = -ENOENT;
-    for (size_t i = 0; i < sizeof state_places / sizeof *state_places; i++) {
-        const struct state_place *place = &state_places[i];
-        if (*info->runtime && strcmp(info->runtime, place->runtime) != 0)
+    for (size_t i = 0; i < sizeof state_paths / sizeof *state_paths; i++) {
+        const struct state_path *path = &state_paths[i];
+        if (*info->runtime && strcmp(info->runtime, path->runtime) != 0)
             continue;
-        int err = lookup_place(fs, place, info, out);
+        int err = lookup_path(fs, path, info, out);
         if (err == 0)
             return 0;
         if (err != -ENOENT && result != -EINVAL)

@@ -151,7 +151,7 @@ int entry_new(const struct container_spec *spec, uint64_t now_ns, struct table_e
         free(entry);
         return -ENOMEM;
     }
-    entry->place = ENTRY_WAITING;
+    entry->admission = ENTRY_WAITING;
     entry->resolved = spec->resolved;
     entry->fleeting = spec->fleeting;
     entry->owner = spec->owner;

@@ -1,5 +1,5 @@
 /*
- * The inside of the table, for its files. table.c is the interface; places.c moves containers
+ * The inside of the table, for its files. table.c is the interface; admission.c moves containers
  * (waiting, excluded, held) and decides between those that ask for the same labels; slots.c knows
  * who has which slot and labels, and tells consumers; entry.c keeps one container, and knows whom
  * the filters let pass.
@@ -16,7 +16,7 @@
 
 /* ---- entry.c: one container ---- */
 
-enum entry_place {
+enum entry_admission {
     ENTRY_WAITING,  /* over the limit */
     ENTRY_EXCLUDED, /* by the filters */
     ENTRY_HELD,     /* has a slot: live, ended or lingering */
@@ -37,7 +37,7 @@ TAILQ_HEAD(entry_list, table_entry);
 
 struct table_entry {
     struct container c; /* first: a container that the table handed out is its entry */
-    enum entry_place place;
+    enum entry_admission admission;
     bool resolved;
     bool fleeting;   /* does not linger before it was read once */
     bool own_key;    /* the key was given, not made from the slot */
@@ -47,7 +47,7 @@ struct table_entry {
     uint64_t handle; /* 0 once the handle is not known any more */
     void *owner;
     char *strings;                   /* one block that the container's strings point into */
-    TAILQ_ENTRY(table_entry) queue;  /* of its place: waiting, lingering */
+    TAILQ_ENTRY(table_entry) queue;  /* of its list: waiting, lingering */
     TAILQ_ENTRY(table_entry) naming; /* unnamed or blocked */
     struct {
         uint64_t hash;
@@ -55,7 +55,7 @@ struct table_entry {
     } index[ENTRY_INDEXES];
 };
 
-/* A copy of everything in the spec. place is ENTRY_WAITING; the descriptor is not taken. */
+/* A copy of everything in the spec. admission is ENTRY_WAITING; the descriptor is not taken. */
 int entry_new(const struct container_spec *spec, uint64_t now_ns, struct table_entry **out);
 /* Closes the descriptor. Must be in no list or index. Accepts NULL. */
 void entry_free(struct table_entry *entry);
@@ -220,10 +220,10 @@ void table_forget_handle(struct container_table *table, struct table_entry *entr
 /* Takes a held one out of everything but its slot. Reported unless consumers never saw it. */
 void table_forget(struct container_table *table, struct table_entry *entry);
 
-/* ---- places.c ---- */
+/* ---- admission.c ---- */
 
 /*
- * Every move of a container between its places: waiting for room, excluded, held (live, ended,
+ * Every move of a container between its states: waiting for room, excluded, held (live, ended,
  * lingering; named or not), gone.
  *
  * Moves may free labels; whoever calls table_end(), table_discard(), table_linger() or
@@ -234,7 +234,7 @@ void table_forget(struct container_table *table, struct table_entry *entry);
 void table_enter(struct container_table *table, struct table_entry *entry, uint64_t now_ns);
 /* Waits, or is held if there is room: a new one, or an excluded one whose new names pass. */
 void table_enqueue(struct container_table *table, struct table_entry *entry, uint64_t now_ns);
-/* Those over the limit get the free places, the oldest first. */
+/* Those over the limit get the free slots, the oldest first. */
 void table_promote(struct container_table *table, uint64_t now_ns);
 
 /* Patience is over or the names are final: names, excludes, or blocks it. */

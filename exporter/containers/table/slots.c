@@ -198,7 +198,7 @@ struct container *container_table_next(const struct container_table *table, size
 {
     while (*cursor < table->n_slots) {
         struct table_entry *entry = table->slots[(*cursor)++];
-        if (entry && entry->place == ENTRY_HELD)
+        if (entry && entry->admission == ENTRY_HELD)
             return &entry->c;
     }
     return NULL;
@@ -261,6 +261,6 @@ void table_forget(struct container_table *table, struct table_entry *entry)
     withdraw(table, entry);
     if (!unseen)
         table_change(table, CHANGE_FORGOTTEN, entry);
-    entry->place = ENTRY_GONE;
+    entry->admission = ENTRY_GONE;
     TAILQ_INSERT_TAIL(&table->gone, entry, queue);
 }

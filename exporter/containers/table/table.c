@@ -1,4 +1,4 @@
-/* The interface. What becomes of a container is decided in places.c. */
+/* The interface. What becomes of a container is decided in admission.c. */
 #include "exporter/containers/table/table.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ void container_table_free(struct container_table *table)
         return;
     for (size_t i = 0; i < table->index[INDEX_HANDLE].cap; i++) {
         struct table_entry *entry = table->index[INDEX_HANDLE].slots[i].value;
-        if (entry && entry->place != ENTRY_HELD)
+        if (entry && entry->admission != ENTRY_HELD)
             entry_free(entry);
     }
     for (int i = 0; i < ENTRY_INDEXES; i++)
@@ -114,7 +114,7 @@ void container_table_end(struct container_table *table, uint64_t handle, uint64_
     struct table_entry *entry = table_find(table, handle);
     if (!entry)
         return;
-    if (entry->place != ENTRY_HELD) {
+    if (entry->admission != ENTRY_HELD) {
         table_discard(table, entry);
         return;
     }
@@ -218,9 +218,9 @@ static int rename_unheld(struct container_table *table, struct table_entry *entr
     entry_take_strings(entry, &next, strings);
     entry->resolved |= spec->resolved;
     bool passes = !entry->resolved || table_passes(table, &entry->c);
-    if (entry->place == ENTRY_WAITING && !passes)
+    if (entry->admission == ENTRY_WAITING && !passes)
         table_exclude(table, entry, NULL);
-    else if (entry->place == ENTRY_EXCLUDED && passes)
+    else if (entry->admission == ENTRY_EXCLUDED && passes)
         table_enqueue(table, entry, now_ns);
     return 0;
 }
@@ -231,8 +231,8 @@ int container_table_rename(struct container_table *table, uint64_t handle,
     struct table_entry *entry = table_find(table, handle);
     if (!entry)
         return -ENOENT;
-    int err = entry->place == ENTRY_HELD ? rename_held(table, entry, spec)
-                                         : rename_unheld(table, entry, spec, now_ns);
+    int err = entry->admission == ENTRY_HELD ? rename_held(table, entry, spec)
+                                             : rename_unheld(table, entry, spec, now_ns);
     table_settle_blocked(table);
     return err;
 }
@@ -292,7 +292,7 @@ void container_table_read(struct container_table *table, struct container *conta
     struct table_entry *entry = (struct table_entry *)container;
     if (container->state == CONTAINER_LIVE)
         entry->fleeting = false;
-    if (container->state != CONTAINER_ENDED || entry->place != ENTRY_HELD ||
+    if (container->state != CONTAINER_ENDED || entry->admission != ENTRY_HELD ||
         entry->pending & 1U << CHANGE_ENDED)
         return;
     entry_close(entry);

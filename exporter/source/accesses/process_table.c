@@ -44,7 +44,7 @@ static size_t home_of(const struct pid_table *table, uint32_t pid)
 }
 
 /* The slot of this pid, or the free one where it would be. */
-static struct pid_entry *place_of(const struct pid_table *table, uint32_t pid)
+static struct pid_entry *position_of(const struct pid_table *table, uint32_t pid)
 {
     size_t i = home_of(table, pid);
     while (pid_table_slot(table, i)->pid != 0 && pid_table_slot(table, i)->pid != pid)
@@ -54,13 +54,13 @@ static struct pid_entry *place_of(const struct pid_table *table, uint32_t pid)
 
 struct pid_entry *pid_table_find(const struct pid_table *table, uint32_t pid)
 {
-    struct pid_entry *entry = place_of(table, pid);
+    struct pid_entry *entry = position_of(table, pid);
     return entry->pid != 0 ? entry : NULL;
 }
 
 struct pid_entry *pid_table_add(struct pid_table *table, uint32_t pid)
 {
-    struct pid_entry *entry = place_of(table, pid);
+    struct pid_entry *entry = position_of(table, pid);
     entry->pid = pid;
     table->n++;
     return entry;

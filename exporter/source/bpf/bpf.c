@@ -224,16 +224,16 @@ static void make_room(struct bpf_source *self, const struct bpf_counter *counter
 static int take_slot(struct bpf_source *self, struct bpf_handle *handle, const struct scope *scope,
                      struct verdict *why)
 {
-    struct bpf_place place;
-    int err = bpf_place_of(scope->cgroup_fd, &place);
+    struct bpf_cgroup cgroup;
+    int err = bpf_cgroup_of(scope->cgroup_fd, &cgroup);
     if (err) {
         explain_place(scope, err, why);
         return err;
     }
-    err = bpf_counter_add(handle->counter, &place, handle->user, &handle->slot);
+    err = bpf_counter_add(handle->counter, &cgroup, handle->user, &handle->slot);
     if (err == -ENOSPC) {
         make_room(self, handle->counter);
-        err = bpf_counter_add(handle->counter, &place, handle->user, &handle->slot);
+        err = bpf_counter_add(handle->counter, &cgroup, handle->user, &handle->slot);
     }
     if (err)
         verdict_set(why, REASON_NO_DEVICE, "no room for cgroup %s in the program's table: %s",

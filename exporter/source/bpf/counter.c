@@ -290,19 +290,19 @@ void bpf_counter_account(struct bpf_counter *counter)
 
 /* ---- containers ---- */
 
-int bpf_counter_add(struct bpf_counter *counter, const struct bpf_place *place, enum bpf_user user,
-                    uint32_t *slot)
+int bpf_counter_add(struct bpf_counter *counter, const struct bpf_cgroup *cgroup,
+                    enum bpf_user user, uint32_t *slot)
 {
     bool shared;
-    int err = bpf_slots_take(&counter->slots, place, user, slot, &shared);
+    int err = bpf_slots_take(&counter->slots, cgroup, user, slot, &shared);
     if (err == -ENOSPC) { /* more came and went within a tick than there is room for */
         bpf_counter_flush(counter);
-        err = bpf_slots_take(&counter->slots, place, user, slot, &shared);
+        err = bpf_slots_take(&counter->slots, cgroup, user, slot, &shared);
     }
     if (err || shared)
         return err;
     bpf_set_levels(counter->set, bpf_slots_levels(&counter->slots));
-    err = bpf_set_tell(counter->set, place->id, *slot);
+    err = bpf_set_tell(counter->set, cgroup->id, *slot);
     if (err)
         bpf_slots_leave(&counter->slots, *slot, user);
     return err;

@@ -78,8 +78,8 @@ void bpf_counter_account(struct bpf_counter *counter);
 
 /* A container's slot, which it has for its counts and its delays together. 0; -ENOSPC: there is
  * none, and none was free after a flush; other -errno of the kernel. */
-int bpf_counter_add(struct bpf_counter *counter, const struct bpf_place *place, enum bpf_user user,
-                    uint32_t *slot);
+int bpf_counter_add(struct bpf_counter *counter, const struct bpf_cgroup *cgroup,
+                    enum bpf_user user, uint32_t *slot);
 /* Counts until the next flush, into a slot that nobody reads any more. */
 void bpf_counter_remove(struct bpf_counter *counter, uint32_t slot, enum bpf_user user);
 

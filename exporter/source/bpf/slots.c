@@ -31,7 +31,7 @@ static int level_of(int cgroup_fd, dev_t device, uint64_t id)
     return id == ROOT_ID ? BPF_LEVELS_MAX : -ENOTSUP;
 }
 
-int bpf_place_of(int cgroup_fd, struct bpf_place *out)
+int bpf_cgroup_of(int cgroup_fd, struct bpf_cgroup *out)
 {
     struct statfs fs;
     struct stat st;
@@ -42,7 +42,7 @@ int bpf_place_of(int cgroup_fd, struct bpf_place *out)
     int level = level_of(cgroup_fd, st.st_dev, st.st_ino);
     if (level >= BPF_LEVELS_MAX || level == -ENOTSUP)
         return -ENOTSUP;
-    *out = (struct bpf_place){.id = st.st_ino, .level = level};
+    *out = (struct bpf_cgroup){.id = st.st_ino, .level = level};
     return 0;
 }
 
@@ -104,10 +104,10 @@ static struct bpf_slot *told_by(const struct bpf_slots *slots, uint64_t id)
     return at;
 }
 
-int bpf_slots_take(struct bpf_slots *slots, const struct bpf_place *place, enum bpf_user user,
+int bpf_slots_take(struct bpf_slots *slots, const struct bpf_cgroup *cgroup, enum bpf_user user,
                    uint32_t *out, bool *shared)
 {
-    struct bpf_slot *same = told_by(slots, place->id);
+    struct bpf_slot *same = told_by(slots, cgroup->id);
     *shared = same && same->users && !(same->users >> user & 1);
     if (*shared) {
         same->users |= 1u << user;
@@ -120,9 +120,9 @@ int bpf_slots_take(struct bpf_slots *slots, const struct bpf_place *place, enum 
     if (same)
         set_told(slots, same, false);
     slots->free = slots->at[i].next;
-    slots->at[i] = (struct bpf_slot){.id = place->id, .level = place->level, .users = 1u << user};
+    slots->at[i] = (struct bpf_slot){.id = cgroup->id, .level = cgroup->level, .users = 1u << user};
     set_told(slots, &slots->at[i], true);
-    ++*count_of(slots, place->level);
+    ++*count_of(slots, cgroup->level);
     slots->used++;
     *out = i;
     return 0;

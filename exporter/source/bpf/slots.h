@@ -20,13 +20,13 @@
 enum { BPF_LEVEL_UNKNOWN = -1 };
 
 /* How the kernel's program knows a cgroup. */
-struct bpf_place {
+struct bpf_cgroup {
     uint64_t id;
     int level; /* below BPF_LEVELS_MAX; BPF_LEVEL_UNKNOWN: where the mount does not show the root */
 };
 
 /* 0; -EINVAL: the directory is no cgroup of v2; -ENOTSUP: it lies too deep; other -errno. */
-int bpf_place_of(int cgroup_fd, struct bpf_place *out);
+int bpf_cgroup_of(int cgroup_fd, struct bpf_cgroup *out);
 
 struct bpf_slot;
 
@@ -49,7 +49,7 @@ void bpf_slots_release(struct bpf_slots *slots);
 
 /* 0; -ENOSPC when there is none. *shared: the map has its ID already. If another slot has the same
  * ID for the same use, that one's cgroup must be gone, and the ID no longer stands for it. */
-int bpf_slots_take(struct bpf_slots *slots, const struct bpf_place *place, enum bpf_user user,
+int bpf_slots_take(struct bpf_slots *slots, const struct bpf_cgroup *cgroup, enum bpf_user user,
                    uint32_t *out, bool *shared);
 /* Its container is closed, for that user. A slot that was left already is ignored. */
 void bpf_slots_leave(struct bpf_slots *slots, uint32_t slot, enum bpf_user user);

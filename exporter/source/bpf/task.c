@@ -9,15 +9,15 @@
 
 enum { STRUCT_BYTES_MAX = 1 << 20, WORD = sizeof(uint64_t) };
 
-/* A member with its place. */
-struct place {
+/* A member, and where it is. */
+struct member {
     const struct btf_type *type;
     uint32_t at;
 };
 
 /* False: there is none of that name, or it is not at a whole multiple of so many bytes. */
 static bool member_of(const struct btf *btf, const struct btf_type *in, const char *name,
-                      uint32_t align, struct place *out)
+                      uint32_t align, struct member *out)
 {
     for (uint32_t i = 0; in && btf_is_composite(in) && i < btf_vlen(in); i++) {
         const struct btf_member *member = &btf_members(in)[i];
@@ -25,7 +25,7 @@ static bool member_of(const struct btf *btf, const struct btf_type *in, const ch
         uint32_t bits = btf_member_bit_offset(in, i), bytes = bits / CHAR_BIT;
         if (!found || strcmp(found, name) != 0)
             continue;
-        *out = (struct place){btf__type_by_id(btf, member->type), bytes};
+        *out = (struct member){btf__type_by_id(btf, member->type), bytes};
         return out->type && bits % (align * CHAR_BIT) == 0 && bytes < STRUCT_BYTES_MAX;
     }
     return false;
@@ -39,15 +39,15 @@ static const struct btf_type *struct_of(const struct btf *btf, const char *name)
 
 static uint32_t pointer_at(const struct btf *btf, const struct btf_type *in, const char *name)
 {
-    struct place place;
-    return member_of(btf, in, name, sizeof(void *), &place) && btf_is_ptr(place.type) ? place.at
-                                                                                      : 0;
+    struct member member;
+    return member_of(btf, in, name, sizeof(void *), &member) && btf_is_ptr(member.type) ? member.at
+                                                                                        : 0;
 }
 
 /* The program reads both at once. */
 static uint32_t waits_at(const struct btf *btf, const struct btf_type *task)
 {
-    struct place info, runs, waited;
+    struct member info, runs, waited;
     bool known = member_of(btf, task, "sched_info", WORD, &info) &&
                  member_of(btf, info.type, "pcount", WORD, &runs) &&
                  member_of(btf, info.type, "run_delay", WORD, &waited);
@@ -56,7 +56,7 @@ static uint32_t waits_at(const struct btf *btf, const struct btf_type *task)
 
 static void find_queue(const struct btf *btf, const struct btf_type *task, struct bpf_task *out)
 {
-    struct place entity, count;
+    struct member entity, count;
     if (!member_of(btf, task, "se", WORD, &entity) ||
         !member_of(btf, struct_of(btf, "cfs_rq"), "throttle_count", sizeof(uint32_t), &count))
         return;
@@ -85,7 +85,7 @@ static bool is_told_state(const struct btf *btf)
 void bpf_task_find(const struct fsroot *fs, struct bpf_task *out)
 {
     char path[PATH_MAX];
-    struct place state;
+    struct member state;
     *out = (struct bpf_task){0};
     if (fsroot_path(fs, FSROOT_SYS, "kernel/btf/vmlinux", path, sizeof path) != 0)
         return;

@@ -140,7 +140,7 @@ static int make_buffers(struct probe_source *probe, const struct probe_config *c
     if (!probe->buffers)
         return -ENOMEM;
     for (size_t i = 0; i < topology->n_targets; i++) {
-        const struct chase_place *target = &topology->targets[i];
+        const struct chase_node *target = &topology->targets[i];
         err = chase_buffer_init(&probe->buffers[shared->n_buffers], config->fs, bytes, target->node,
                                 target->cpu, topology->n_targets == 1, why);
         if (!err)

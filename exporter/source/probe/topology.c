@@ -156,7 +156,7 @@ static int add_node(struct chase_topology *topology, const struct fsroot *fs,
     if (err)
         return err;
     if (cpu >= 0)
-        topology->initiators[topology->n_initiators++] = (struct chase_place){node, cpu};
+        topology->initiators[topology->n_initiators++] = (struct chase_node){node, cpu};
     else if (have > 0 && log)
         log_info(log, "probe",
                  "NUMA node %d starts no loads: each of its CPUs is isolated or outside the "
@@ -165,7 +165,7 @@ static int add_node(struct chase_topology *topology, const struct fsroot *fs,
     if (!memory)
         return 0;
     if (node < CHASE_MAX_NODES && chase_bit(allowed->nodes, node))
-        topology->targets[topology->n_targets++] = (struct chase_place){node, cpu};
+        topology->targets[topology->n_targets++] = (struct chase_node){node, cpu};
     else if (log)
         log_info(log, "probe",
                  "NUMA node %d is not measured: the exporter's cpuset forbids its memory", node);

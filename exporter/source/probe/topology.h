@@ -38,16 +38,16 @@ static inline void chase_bit_set(uint8_t *bits, int i)
  * nodes. Where a kernel or a seccomp filter refuses to say, everything is allowed. */
 void chase_allowed_read(struct chase_allowed *out);
 
-struct chase_place {
+struct chase_node {
     int node;
     int cpu; /* -1: no usable CPU on this node */
 };
 
 /* Both lists ascend by node. Owned. */
 struct chase_topology {
-    struct chase_place *initiators; /* every cpu >= 0 */
+    struct chase_node *initiators; /* every cpu >= 0 */
     size_t n_initiators;
-    struct chase_place *targets; /* nodes with memory that may be used */
+    struct chase_node *targets; /* nodes with memory that may be used */
     size_t n_targets;
 };
 

@@ -176,7 +176,7 @@ static void parse_list(struct fields *in, const struct place *place, size_t numb
     }
 }
 
-void places_parse(struct fields *in, struct machine *machine)
+void topology_parse(struct fields *in, struct machine *machine)
 {
     for (size_t i = 0; i < PLACES && !in->failed; i++) {
         json_t *lists = fields_member(in, places[i].key, FIELD_OPTIONAL), *list;
@@ -228,7 +228,7 @@ static void write_place(struct textbuf *out, const struct machine *machine,
     textbuf_char(out, ']');
 }
 
-void places_write(struct textbuf *out, const struct machine *machine)
+void topology_write(struct textbuf *out, const struct machine *machine)
 {
     for (size_t i = 0; i < PLACES; i++)
         write_place(out, machine, &places[i]);

@@ -62,9 +62,9 @@ double fields_real(struct fields *in, const char *key, enum fields_need need, do
  */
 
 /* 'in' stands in the machine. */
-void places_parse(struct fields *in, struct machine *machine);
+void topology_parse(struct fields *in, struct machine *machine);
 
 /* As further members of an object. Left out where there is but one socket or node: nobody asks. */
-void places_write(struct textbuf *out, const struct machine *machine);
+void topology_write(struct textbuf *out, const struct machine *machine);
 
 #endif

@@ -62,7 +62,7 @@ static void parse_header(struct fields *in, struct recording_line *out)
     machine->numa_nodes = fields_int(in, "numa_nodes", FIELD_OPTIONAL, MAX_NODES);
     machine->cpus = fields_int(in, "cpus", FIELD_OPTIONAL, MAX_CPUS);
     machine->pmem_dimms = fields_int(in, "pmem_dimms", FIELD_OPTIONAL, MAX_CPUS);
-    places_parse(in, machine);
+    topology_parse(in, machine);
 }
 
 static void parse_container(struct fields *in, struct recording_line *out)

@@ -45,7 +45,7 @@ static void add_header(struct textbuf *out, const struct recording_line *line)
                    machine->numa_nodes, machine->cpus);
     if (machine->pmem_dimms > 0)
         textbuf_printf(out, ",\"pmem_dimms\":%d", machine->pmem_dimms);
-    places_write(out, machine);
+    topology_write(out, machine);
     textbuf_printf(out, "},\"interval_ns\":%" PRIu64 "}\n", line->header.interval_ns);
 }
 

@@ -47,11 +47,11 @@ static int number_of(const char *name, const char *prefix)
     return number;
 }
 
-static int add_place(struct mon_group *group, const char *directory, bool package, int cpu)
+static int add_directory(struct mon_group *group, const char *directory, bool package, int cpu)
 {
-    struct mon_place *place;
+    struct mon_directory *domain;
     size_t row = 0;
-    if (group->n_places == MON_PLACES || strlen(directory) >= sizeof place->directory)
+    if (group->n_directories == MON_DIRECTORIES || strlen(directory) >= sizeof domain->directory)
         return 0;
     while (row < group->n_rows && group->rows[row].cpu != cpu)
         row++;
@@ -64,13 +64,14 @@ static int add_place(struct mon_group *group, const char *directory, bool packag
         group->rows = rows;
         group->rows[group->n_rows++] = (struct mon_row){.cpu = cpu};
     }
-    struct mon_place *places = realloc(group->places, (group->n_places + 1) * sizeof *places);
-    if (!places)
+    struct mon_directory *directories =
+        realloc(group->directories, (group->n_directories + 1) * sizeof *directories);
+    if (!directories)
         return -ENOMEM;
-    group->places = places;
-    place = &places[group->n_places++];
-    *place = (struct mon_place){.package = package, .row = row};
-    memcpy(place->directory, directory, strlen(directory) + 1);
+    group->directories = directories;
+    domain = &directories[group->n_directories++];
+    *domain = (struct mon_directory){.package = package, .row = row};
+    memcpy(domain->directory, directory, strlen(directory) + 1);
     return 0;
 }
 
@@ -98,7 +99,7 @@ static int add_parts(struct mon_group *group, const char *domain, const struct m
         if (node < 0)
             continue;
         snprintf(path, sizeof path, "%.24s/%.24s", domain, entry->d_name);
-        err = add_place(group, path, false, mon_domains_cpu(domains, MON_NODE, node));
+        err = add_directory(group, path, false, mon_domains_cpu(domains, MON_NODE, node));
         ++*n;
     }
     if (directory)
@@ -111,13 +112,13 @@ static int add_domain(struct mon_group *group, const char *name, const struct mo
     size_t parts;
     int l3 = number_of(name, "mon_L3_"), package = number_of(name, "mon_PERF_PKG_");
     if (package >= 0)
-        return add_place(group, name, true, mon_domains_cpu(domains, MON_PACKAGE, package));
+        return add_directory(group, name, true, mon_domains_cpu(domains, MON_PACKAGE, package));
     if (l3 < 0)
         return 0; /* of a kernel that knows more */
     int err = add_parts(group, name, domains, &parts);
     if (err || parts > 0)
         return err;
-    return add_place(group, name, false, mon_domains_cpu(domains, MON_L3, l3));
+    return add_directory(group, name, false, mon_domains_cpu(domains, MON_L3, l3));
 }
 
 /* Rows with a CPU and rows without would be of different kinds: where one is not known, all are
@@ -131,13 +132,13 @@ static void merge_rows(struct mon_group *group)
         return;
     group->n_rows = 1;
     group->rows[0].cpu = -1;
-    for (size_t i = 0; i < group->n_places; i++)
-        group->places[i].row = 0;
+    for (size_t i = 0; i < group->n_directories; i++)
+        group->directories[i].row = 0;
 }
 
 static int compare(const void *left, const void *right)
 {
-    const struct mon_place *a = left, *b = right;
+    const struct mon_directory *a = left, *b = right;
     return strcmp(a->directory, b->directory);
 }
 
@@ -153,14 +154,14 @@ int mon_group_init(struct mon_group *group, int fd, const struct mon_domains *do
         err = add_domain(group, entry->d_name, domains);
     if (directory)
         closedir(directory);
-    if (!err && group->n_places == 0)
+    if (!err && group->n_directories == 0)
         err = -ENOENT;
     if (err) {
         mon_group_release(group);
         return err;
     }
     merge_rows(group);
-    qsort(group->places, group->n_places, sizeof *group->places, compare);
+    qsort(group->directories, group->n_directories, sizeof *group->directories, compare);
     return 0;
 }
 
@@ -174,7 +175,7 @@ void mon_group_close(struct mon_group *group)
 void mon_group_release(struct mon_group *group)
 {
     mon_group_close(group);
-    free(group->places);
+    free(group->directories);
     free(group->rows);
     *group = (struct mon_group){.fd = -1};
 }
@@ -203,39 +204,40 @@ static bool is_plausible(enum mon_value v, uint64_t grown, uint64_t window_ns)
     return !bytes || (double)grown <= most_bytes_per_second * 1e-9 * (double)window_ns;
 }
 
-/* What a place adds to its row; a value that is not known of it is not known of the row. */
-static void take(struct mon_group *group, struct mon_place *place, enum mon_value v, bool read,
+/* What a directory adds to its row; a value that is not known of it is not known of the row. */
+static void take(struct mon_group *group, struct mon_directory *domain, enum mon_value v, bool read,
                  uint64_t value, uint64_t elapsed_ns)
 {
-    struct mon_row *row = &group->rows[place->row];
+    struct mon_row *row = &group->rows[domain->row];
     uint32_t bit = 1u << v;
     bool level = levels & bit;
-    bool known = read && (level || ((place->had & bit) && value >= place->last[v] &&
-                                    is_plausible(v, value - place->last[v], elapsed_ns)));
+    bool known = read && (level || ((domain->had & bit) && value >= domain->last[v] &&
+                                    is_plausible(v, value - domain->last[v], elapsed_ns)));
     row->has |= bit;
     if (!known)
         row->known &= ~bit;
     else
-        row->value[v] += level ? value : value - place->last[v];
-    place->had = read ? place->had | bit : place->had & ~bit;
+        row->value[v] += level ? value : value - domain->last[v];
+    domain->had = read ? domain->had | bit : domain->had & ~bit;
     if (read)
-        place->last[v] = value;
+        domain->last[v] = value;
 }
 
 /* False: it is not there any more. */
-static bool read_place(struct mon_group *group, struct mon_place *place, uint64_t elapsed_ns)
+static bool read_directory(struct mon_group *group, struct mon_directory *domain,
+                           uint64_t elapsed_ns)
 {
-    int directory = mon_open_directory(group->fd, place->directory);
+    int directory = mon_open_directory(group->fd, domain->directory);
     bool there = false;
     for (int v = 0; v < MON_VALUES; v++) {
         uint64_t value = 0;
-        if (values[v].package != place->package)
+        if (values[v].package != domain->package)
             continue;
         int err = directory < 0 ? directory : read_value(directory, v, &value);
         there |= err != -ENOENT && err != -ENODEV;
         /* What it never had this kernel does not count; what it had, it should have. */
-        if (!err || (err != -ENOENT && err != -ENODEV) || (place->had >> v & 1))
-            take(group, place, v, !err, value, elapsed_ns);
+        if (!err || (err != -ENOENT && err != -ENODEV) || (domain->had >> v & 1))
+            take(group, domain, v, !err, value, elapsed_ns);
     }
     if (directory >= 0)
         close(directory);
@@ -252,8 +254,8 @@ int mon_group_read(struct mon_group *group, uint64_t now_ns)
     uint64_t elapsed_ns = group->readings ? now_ns - group->read_ns : 0;
     for (size_t i = 0; i < group->n_rows; i++)
         group->rows[i] = (struct mon_row){.cpu = group->rows[i].cpu, .known = UINT32_MAX};
-    for (size_t i = 0; i < group->n_places; i++)
-        there |= read_place(group, &group->places[i], elapsed_ns);
+    for (size_t i = 0; i < group->n_directories; i++)
+        there |= read_directory(group, &group->directories[i], elapsed_ns);
     bool first = group->readings < 2;
     for (size_t i = 0; i < group->n_rows; i++)
         group->rows[i].known &= first ? 0 : group->rows[i].has;

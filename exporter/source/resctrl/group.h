@@ -36,7 +36,7 @@ void mon_domains_load(struct mon_domains *domains, const struct fsroot *fs);
 int mon_domains_cpu(const struct mon_domains *domains, enum mon_domain kind, int id);
 
 /* Domains, and CPUs that stand for them. */
-enum { MON_PLACES = 256, MON_ROWS = 128 };
+enum { MON_DIRECTORIES = 256, MON_ROWS = 128 };
 
 /* What one or several domains counted, those with the same first CPU. */
 struct mon_row {
@@ -46,7 +46,7 @@ struct mon_row {
     uint64_t value[MON_VALUES]; /* of the window; of a level, now */
 };
 
-struct mon_place {
+struct mon_directory {
     char directory[48]; /* below mon_data */
     bool package;
     size_t row;
@@ -60,9 +60,9 @@ struct mon_group {
     unsigned readings; /* at most 2: the third is the first with a window */
     uint64_t read_ns;
     uint64_t window_ns; /* 0: there is no window */
-    size_t n_places, n_rows;
-    struct mon_place *places; /* owned */
-    struct mon_row *rows;     /* owned */
+    size_t n_directories, n_rows;
+    struct mon_directory *directories; /* owned */
+    struct mon_row *rows;              /* owned */
 };
 
 /* 'fd' is taken over, on failure, too. 0; -ENOENT: it has no domain; -ENOMEM; other -errno. */

@@ -21,7 +21,7 @@ enum { ENTITLE_LEVELS = 12 }; /* deeper ones share nothing out */
 
 struct entitled {
     const char *path;                /* below the hierarchy's root, with a leading slash */
-    uint64_t cpu_set;                /* a bit for each CPU's place; see cpu_set_parse() */
+    uint64_t cpu_set;                /* a bit for each CPU; see cpu_set_parse() */
     uint32_t weight[ENTITLE_LEVELS]; /* of the directory of each level, the first below the root */
     double share;                    /* of the CPUs in its set; what comes out */
     bool done;

@@ -58,7 +58,7 @@ void waits_levels_cpus(const struct waits_mounts *mounts, const char *path, char
                  {mounts->cpuset, "cpuset.effective_cpus"},
                  {mounts->cpuset, "cpuset.cpus"}};
     struct room room = {.text = text, .size = size};
-    *set = UINT64_MAX >> (64 - CPU_PLACES);
+    *set = UINT64_MAX >> (64 - CPU_BITS);
     *cpus = 0;
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
         if (!is_mounted(tries[i].mount))

@@ -108,10 +108,9 @@ int steal_parse(const char *text, size_t len, unsigned ticks, struct steal_total
         if (!kernel_text_number(&line, &cpu) || cpu > 65535)
             return -EINVAL;
         int err = take_steal(line, ticks, &ns);
-        if (err ||
-            __builtin_add_overflow(found.ns[cpu % CPU_PLACES], ns, &found.ns[cpu % CPU_PLACES]))
+        if (err || __builtin_add_overflow(found.ns[cpu % CPU_BITS], ns, &found.ns[cpu % CPU_BITS]))
             return err ? err : -EINVAL;
-        found.cpus[cpu % CPU_PLACES]++;
+        found.cpus[cpu % CPU_BITS]++;
         any = true;
     }
     if (!any)
@@ -130,7 +129,7 @@ int cpu_set_parse(const char *text, size_t len, uint64_t *set, size_t *cpus)
     if (n == 0)
         return -ENODATA;
     for (size_t i = 0; i < n && i < sizeof at / sizeof *at; i++)
-        found |= UINT64_C(1) << at[i] % CPU_PLACES;
+        found |= UINT64_C(1) << at[i] % CPU_BITS;
     *set = found;
     *cpus = n;
     return 0;

@@ -29,20 +29,21 @@ int cpu_max_parse(const char *text, size_t len, uint64_t *quota_ns);
 /* A file of one number. -ENODATA: "max", or v1's -1. */
 int single_parse(const char *text, size_t len, uint64_t *value);
 
-/* CPUs are folded into so many places, by their numbers: as many bits are exact in a double. */
-enum { CPU_PLACES = 52 };
+/* CPUs are folded into so many bits, by their numbers: as many bits are exact in a double. */
+enum { CPU_BITS = 52 };
 
-/* Time taken by the hypervisor, of all CPUs with one place. */
+/* Time taken by the hypervisor, of all CPUs with one bit. */
 struct steal_totals {
-    uint64_t ns[CPU_PLACES];
-    unsigned cpus[CPU_PLACES];
+    uint64_t ns[CPU_BITS];
+    unsigned cpus[CPU_BITS];
 };
 
 /* /proc/stat, of which 'ticks' a second are the unit. -ENODATA: no CPU, or a kernel that does not
  * count steal. */
 int steal_parse(const char *text, size_t len, unsigned ticks, struct steal_totals *out);
 
-/* The kernel's list of CPUs: a bit for each place, and how many CPUs there are. -ENODATA: none. */
+/* The kernel's list of CPUs: the bits that they have, and how many CPUs there are. -ENODATA: none.
+ * */
 int cpu_set_parse(const char *text, size_t len, uint64_t *set, size_t *cpus);
 
 /* /proc/PID/schedstat: time that the task waited for a CPU. */

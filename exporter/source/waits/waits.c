@@ -130,7 +130,7 @@ static bool machine_steal(const struct waits_machine *machine, uint64_t set, uin
 {
     uint64_t sum = 0;
     unsigned cpus = 0;
-    for (int i = 0; i < CPU_PLACES; i++) {
+    for (int i = 0; i < CPU_BITS; i++) {
         if (!(set >> i & 1))
             continue;
         sum += machine->steal.ns[i];
@@ -168,7 +168,7 @@ static void call_in(void *borrower, size_t n)
 
 /* ---- shares ---- */
 
-static size_t place_of(const struct waits_source *self, const struct entitled *one)
+static size_t position_of(const struct waits_source *self, const struct entitled *one)
 {
     size_t low = 0, high = self->n_sorted;
     while (low < high) {
@@ -185,7 +185,7 @@ static int sort_in(struct waits_source *self, struct entitled *one)
 {
     if (array_reserve(&self->sorted, &self->sorted_cap, self->n_sorted + 1, sizeof *self->sorted))
         return -ENOMEM;
-    size_t at = place_of(self, one);
+    size_t at = position_of(self, one);
     memmove(&self->sorted[at + 1], &self->sorted[at], (self->n_sorted - at) * sizeof *self->sorted);
     self->sorted[at] = one;
     self->n_sorted++;
@@ -195,7 +195,7 @@ static int sort_in(struct waits_source *self, struct entitled *one)
 
 static void sort_out(struct waits_source *self, const struct entitled *one)
 {
-    size_t at = place_of(self, one);
+    size_t at = position_of(self, one);
     while (at < self->n_sorted && self->sorted[at] != one)
         at++;
     if (at == self->n_sorted)

@@ -349,13 +349,13 @@ TEST(across_a_restart)
     uint8_t room[512], more[512];
     struct state_fields all = {.to = room, .size = sizeof room};
     struct state_fields one = {.to = more, .size = sizeof more};
-    ledger_keep(&node->ledger, &all);
-    ledger_workload_keep(&node->ledger, A, &one);
+    ledger_serialise(&node->ledger, &all);
+    ledger_workload_serialise(&node->ledger, A, &one);
     assert_true(state_fits(&all) && state_fits(&one));
     struct state_fields from = {.from = room, .size = all.at};
     struct state_fields from_one = {.from = more, .size = one.at};
-    ledger_keep(&other->ledger, &from);
-    ledger_workload_keep(&other->ledger, A, &from_one);
+    ledger_serialise(&other->ledger, &from);
+    ledger_workload_serialise(&other->ledger, A, &from_one);
     assert_true(state_fits(&from) && state_fits(&from_one));
     other->x[A] = 1;
     run(other, 2, 0.26);

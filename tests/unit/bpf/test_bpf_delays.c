@@ -93,12 +93,12 @@ static void compete(struct bpf_rig *rig, pid_t pids[SPINNERS])
 /* The other cgroup, counted as well; for its delays alone. */
 static uint32_t add_other(struct bpf_rig *rig)
 {
-    struct bpf_place place;
+    struct bpf_cgroup cgroup;
     uint32_t slot;
     int fd = open(rig->other, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    assert_int_equal(bpf_place_of(fd, &place), 0);
+    assert_int_equal(bpf_cgroup_of(fd, &cgroup), 0);
     close(fd);
-    assert_int_equal(bpf_counter_add(rig->counter, &place, BPF_DELAYS, &slot), 0);
+    assert_int_equal(bpf_counter_add(rig->counter, &cgroup, BPF_DELAYS, &slot), 0);
     return slot;
 }
 

@@ -7,20 +7,20 @@
 
 static uint32_t take(struct bpf_slots *slots, uint64_t id, int level)
 {
-    const struct bpf_place place = {.id = id, .level = level};
+    const struct bpf_cgroup cgroup = {.id = id, .level = level};
     uint32_t slot = UINT32_MAX;
     bool shared;
-    assert_int_equal(bpf_slots_take(slots, &place, BPF_COUNTS, &slot, &shared), 0);
+    assert_int_equal(bpf_slots_take(slots, &cgroup, BPF_COUNTS, &slot, &shared), 0);
     assert_true(slot < slots->n);
     return slot;
 }
 
 static void refuse(struct bpf_slots *slots)
 {
-    const struct bpf_place place = {.id = 999, .level = 1};
+    const struct bpf_cgroup cgroup = {.id = 999, .level = 1};
     uint32_t slot = 77;
     bool shared;
-    assert_int_equal(bpf_slots_take(slots, &place, BPF_COUNTS, &slot, &shared), -ENOSPC);
+    assert_int_equal(bpf_slots_take(slots, &cgroup, BPF_COUNTS, &slot, &shared), -ENOSPC);
     assert_int_equal(slot, 77);
 }
 
@@ -113,19 +113,19 @@ TEST(test_an_id_used_again)
 TEST(test_two_users)
 {
     static const enum bpf_user users[] = {BPF_DELAYS, BPF_COUNTS};
-    const struct bpf_place place = {.id = 11, .level = 2};
+    const struct bpf_cgroup cgroup = {.id = 11, .level = 2};
     struct bpf_slots slots;
     bool shared;
     assert_int_equal(bpf_slots_init(&slots, 3), 0);
     for (int first = 0; first < 2; first++) {
         uint32_t slot = 77, same = 78, new = 79;
-        assert_int_equal(bpf_slots_take(&slots, &place, users[first], &slot, &shared), 0);
+        assert_int_equal(bpf_slots_take(&slots, &cgroup, users[first], &slot, &shared), 0);
         assert_false(shared);
-        assert_int_equal(bpf_slots_take(&slots, &place, users[!first], &same, &shared), 0);
+        assert_int_equal(bpf_slots_take(&slots, &cgroup, users[!first], &same, &shared), 0);
         assert_true(shared);
         assert_int_equal(same, slot);
         assert_int_equal(slots.used, 1);
-        assert_int_equal(bpf_slots_take(&slots, &place, users[first], &new, &shared), 0);
+        assert_int_equal(bpf_slots_take(&slots, &cgroup, users[first], &new, &shared), 0);
         assert_false(shared);
         assert_int_not_equal(new, slot);
         bpf_slots_leave(&slots, new, users[!first]); /* it has none there */
@@ -180,11 +180,11 @@ TEST(test_levels)
 
 TEST(test_no_cgroup)
 {
-    struct bpf_place place = {.id = 5, .level = 6};
+    struct bpf_cgroup cgroup = {.id = 5, .level = 6};
     int fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_int_equal(bpf_place_of(fd, &place), -EINVAL);
+    assert_int_equal(bpf_cgroup_of(fd, &cgroup), -EINVAL);
     close(fd);
-    assert_int_equal(bpf_place_of(-1, &place), -EBADF);
-    assert_int_equal(place.id, 5);
-    assert_int_equal(place.level, 6);
+    assert_int_equal(bpf_cgroup_of(-1, &cgroup), -EBADF);
+    assert_int_equal(cgroup.id, 5);
+    assert_int_equal(cgroup.level, 6);
 }

@@ -196,7 +196,7 @@ TEST(all_controllers_or_none)
     move(rig, 0, 30);
     move(rig, 1, 60);
     expect_known(rig, &cas, true);
-    assert_true(cas.rate[0] == 30e6 && cas.rate[1] == 60e6 && cas.rate[PLACE_NODE] == 90e6);
+    assert_true(cas.rate[0] == 30e6 && cas.rate[1] == 60e6 && cas.rate[SOCKETS_ALL] == 90e6);
     assert_true(cas.seconds == 1);
     assert_true(cas_traffic_covers(&cas, 1.01) && !cas_traffic_covers(&cas, 2));
     move(rig, 0, 30);
@@ -376,14 +376,14 @@ TEST(reads_are_divided_by_their_cpus)
         g->enabled_ns[3] += 500000000000u; /* starved */
         assert_int_equal(source_set_begin(rig->sources, &rig->tick), 0);
         assert_int_equal(source_set_read(rig->sources, handle, &window), 0);
-        assert_true(places_divide(&window, ROLE_L3_MISS_READS, &rig->facts.machine, reads));
+        assert_true(window_by_socket(&window, ROLE_L3_MISS_READS, &rig->facts.machine, reads));
         assert_true(reads[0] == 5e6 && reads[1] == 1e6 && reads[2] == 0);
         assert_int_equal(window.sum->count[group_index(GROUP_CORE, ROLE_L3_MISS_READS)], 6000000);
     }
     work(rig, "a", 4, 1, 70);
     assert_int_equal(source_set_begin(rig->sources, &rig->tick), 0);
     assert_int_equal(source_set_read(rig->sources, handle, &window), 0);
-    assert_false(places_divide(&window, ROLE_L3_MISS_READS, &rig->facts.machine, reads));
+    assert_false(window_by_socket(&window, ROLE_L3_MISS_READS, &rig->facts.machine, reads));
     source_set_close(rig->sources, handle);
     drop(rig);
 }

@@ -213,7 +213,7 @@ TEST_WITH(beside_quiet_neighbours_a_window_is_calm, setup, teardown)
     struct node *node = new_node(2, two);
     assert_int_equal(ticks(node, 20, (double[]){900, 99}), 11);
     assert_int_equal(ticks(node, 20, (double[]){900, 150}), 0);
-    assert_true(node->traffic.rate[PLACE_NODE] == 1050e6);
+    assert_true(node->traffic.rate[SOCKETS_ALL] == 1050e6);
     free_node(node);
 }
 
@@ -249,7 +249,7 @@ TEST_WITH(a_window_over_two_ticks_counts_by_its_rate, setup, teardown)
     ticks(node, 20, (double[]){900, 150});
     node->lane[1].window_seconds = 2;
     assert_false(tick(node, (double[]){900, 300}));
-    assert_true(node->traffic.rate[PLACE_NODE] == 1050e6);
+    assert_true(node->traffic.rate[SOCKETS_ALL] == 1050e6);
     free_node(node);
 }
 
@@ -283,7 +283,7 @@ TEST_WITH(who_is_inside_is_no_neighbour, setup, teardown)
     assert_int_equal(node->lane[2].outermost, 1);
     assert_int_equal(node->lane[3].outermost, -1);
     ticks(node, 20, (double[]){900, 910, 905, 2});
-    assert_true(node->traffic.rate[PLACE_NODE] == 912e6); /* the two outermost */
+    assert_true(node->traffic.rate[SOCKETS_ALL] == 912e6); /* the two outermost */
     struct corunners rest;
     core_lane_corunners(&node->lane[0], &node->lanes, &node->traffic, &rest);
     assert_true(rest.known && rest.rate == 2e6);

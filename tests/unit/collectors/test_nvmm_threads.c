@@ -8,12 +8,12 @@
 #include "tests/unit/support/nvmm_rig.h"
 #include "tests/unit/support/unit.h"
 
-/* In place of the C library's: the board is its only user here. */
-static bool board_is_held;
+/* In place of the C library's: the double buffer is its only user here. */
+static bool list_is_held;
 
 int pthread_mutex_trylock(pthread_mutex_t *mutex)
 {
-    return board_is_held ? EBUSY : pthread_mutex_lock(mutex);
+    return list_is_held ? EBUSY : pthread_mutex_lock(mutex);
 }
 
 /* ---- threads ---- */
@@ -189,14 +189,14 @@ TEST_ON(how_long_ago_each_thread_stored, struct rig *rig, nvmm_setup, nvmm_teard
 TEST_ON(a_list_that_is_being_copied_is_not_waited_for, struct rig *rig, nvmm_setup, nvmm_teardown)
 {
     struct container *c = rig_container(rig, "a");
-    board_is_held = true;
+    list_is_held = true;
     for (int i = 0; i < 2; i++) {
         nvmm_count(rig, "a", ACCESS_STORE, 100);
         nvmm_samples(rig, c, MEDIUM_NVMM, 8, 1);
         nvmm_tick(rig);
         assert_nothing_is_shown(rig);
     }
-    board_is_held = false;
+    list_is_held = false;
     nvmm_count(rig, "a", ACCESS_STORE, 100);
     nvmm_samples(rig, c, MEDIUM_NVMM, 8, 1);
     nvmm_tick(rig);

@@ -1,7 +1,7 @@
 /* Windows of counts and samples, and the threads' parts of them. */
 #include <pthread.h>
 
-#include "collectors/nvmm/board.h"
+#include "collectors/nvmm/list.h"
 #include "collectors/nvmm/threads.h"
 #include "tests/unit/support/unit.h"
 
@@ -223,11 +223,11 @@ TEST(test_who_has_told_everything_is_forgotten)
     nvmm_threads_free(threads);
 }
 
-/* ---- the board ---- */
+/* ---- the list ---- */
 
-TEST(test_board)
+TEST(test_list)
 {
-    struct board *board;
+    struct double_buffer *lists;
     struct labelset *labels;
     static char longer[400];
     struct label at[] = {{"namespace", "shop"},
@@ -240,17 +240,17 @@ TEST(test_board)
         longer[i + 1] = (char)0xa4;
     }
     assert_int_equal(labelset_new(at, 4, &labels), 0);
-    assert_int_equal(nvmm_board_new(&board), 0);
-    assert_null(nvmm_board_copy(board));
-    struct nvmm_board_list *list = nvmm_board_begin(board);
+    assert_int_equal(nvmm_list_new(&lists), 0);
+    assert_null(nvmm_list_copy(lists));
+    struct nvmm_list *list = nvmm_list_begin(lists);
     list->wall_ns = 1;
-    assert_int_equal(nvmm_board_container(list, labels), 0);
-    nvmm_board_row(list, &(struct nvmm_board_row){.pid = 9, .tid = 10});
-    nvmm_board_row(list, &(struct nvmm_board_row){.pid = 9, .tid = 9});
-    nvmm_board_row(list, &(struct nvmm_board_row){.pid = 3, .tid = 11});
-    assert_null(nvmm_board_copy(board)); /* not shown yet */
-    board_show(board);
-    struct nvmm_board_list *copy = nvmm_board_copy(board);
+    assert_int_equal(nvmm_list_container(list, labels), 0);
+    nvmm_list_row(list, &(struct nvmm_list_row){.pid = 9, .tid = 10});
+    nvmm_list_row(list, &(struct nvmm_list_row){.pid = 9, .tid = 9});
+    nvmm_list_row(list, &(struct nvmm_list_row){.pid = 3, .tid = 11});
+    assert_null(nvmm_list_copy(lists)); /* not shown yet */
+    double_buffer_swap(lists);
+    struct nvmm_list *copy = nvmm_list_copy(lists);
     assert_int_equal(copy->n_rows, 3);
     assert_int_equal(copy->rows[0].pid, 3);
     assert_int_equal(copy->rows[1].tid, 9);
@@ -260,15 +260,15 @@ TEST(test_board)
     assert_false(copy->cut);
     free(copy);
 
-    list = nvmm_board_begin(board);
+    list = nvmm_list_begin(lists);
     list->wall_ns = 2;
-    for (int i = 0; i < NVMM_BOARD_CONTAINERS; i++)
-        assert_int_equal(nvmm_board_container(list, labels), i);
+    for (int i = 0; i < NVMM_LIST_CONTAINERS; i++)
+        assert_int_equal(nvmm_list_container(list, labels), i);
     assert_false(list->cut);
-    assert_int_equal(nvmm_board_container(list, labels), -1);
+    assert_int_equal(nvmm_list_container(list, labels), -1);
     assert_true(list->cut);
-    board_show(board);
-    board_free(board);
+    double_buffer_swap(lists);
+    double_buffer_free(lists);
     labelset_unref(labels);
 }
 
@@ -277,7 +277,7 @@ static void *read_lists(void *context)
     uintptr_t lists = 0;
 
     for (int i = 0; i < 500; i++) {
-        struct nvmm_board_list *list = nvmm_board_copy(context);
+        struct nvmm_list *list = nvmm_list_copy(context);
         for (size_t k = 0; list && k < list->n_rows; k++)
             if (list->rows[k].pid != list->n_rows) /* of two lists */
                 return NULL;
@@ -288,27 +288,27 @@ static void *read_lists(void *context)
 }
 
 /* Lists are of one piece, whenever others look. */
-TEST(test_board_is_read_by_other_threads)
+TEST(test_list_is_read_by_other_threads)
 {
-    struct board *board;
+    struct double_buffer *lists;
     struct labelset *labels;
     const struct label label = {"pod", "a"};
     pthread_t reader;
     void *read = NULL;
 
     assert_int_equal(labelset_new(&label, 1, &labels), 0);
-    assert_int_equal(nvmm_board_new(&board), 0);
-    assert_int_equal(pthread_create(&reader, NULL, read_lists, board), 0);
+    assert_int_equal(nvmm_list_new(&lists), 0);
+    assert_int_equal(pthread_create(&reader, NULL, read_lists, lists), 0);
     for (uint32_t i = 1; i < 500; i++) {
-        struct nvmm_board_list *list = nvmm_board_begin(board);
+        struct nvmm_list *list = nvmm_list_begin(lists);
         list->wall_ns = i;
-        nvmm_board_container(list, labels);
+        nvmm_list_container(list, labels);
         for (uint32_t k = 0; k < i % 50; k++)
-            nvmm_board_row(list, &(struct nvmm_board_row){.pid = i % 50, .tid = k});
-        board_show(board);
+            nvmm_list_row(list, &(struct nvmm_list_row){.pid = i % 50, .tid = k});
+        double_buffer_swap(lists);
     }
     assert_int_equal(pthread_join(reader, &read), 0);
     assert_non_null(read);
-    board_free(board);
+    double_buffer_free(lists);
     labelset_unref(labels);
 }

@@ -195,7 +195,7 @@ TEST_WITH(traffic_beside_the_queues, perf_fixture_setup, perf_fixture_teardown)
             assert_true(cas.known && cas.seconds == 1);
             near(cas.rate[0], 30 * per_socket);
             near(cas.rate[1], 35 * per_socket);
-            near(cas.rate[PLACE_NODE], 65 * per_socket);
+            near(cas.rate[SOCKETS_ALL], 65 * per_socket);
             check_dram(&imc->rig, want, seconds * 1e6);
             if (want->pmm)
                 check_pmm(&imc->rig, seconds * 1e6);

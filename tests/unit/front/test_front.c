@@ -16,7 +16,7 @@
 #include "exporter/front/keeper.h"
 #include "exporter/front/message.h"
 #include "exporter/front/remote.h"
-#include "exporter/front/tally.h"
+#include "exporter/front/server_counts.h"
 #include "exporter/service/channel.h"
 #include "exporter/service/confine.h"
 #include "tests/unit/support/tries.h"
@@ -163,11 +163,11 @@ TEST(test_channel)
 /* What a process of ours could not log is missed nowhere else. */
 TEST(test_lines_that_nobody_takes)
 {
-    struct tally *tally = tally_new();
+    struct server_counts *counts = server_counts_new();
     struct log_limits limits;
     uint64_t dropped[LOG_DROPS] = {[LOG_DROPPED_RATE] = 5};
     int ends[2];
-    assert_non_null(tally);
+    assert_non_null(counts);
     assert_int_equal(log_limits_init(&limits), 0);
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     close(ends[0]); /* writing fails */
@@ -177,22 +177,22 @@ TEST(test_lines_that_nobody_takes)
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        log_limits_share(&limits, tally->log_dropped);
+        log_limits_share(&limits, counts->log_dropped);
         for (int i = 0; i < LOG_BURST + 3; i++)
             log_error(&log, "test", "the same again");
         _exit(0);
     }
     assert_int_equal(waitpid(child, NULL, 0), child);
-    tally_add_log_dropped(tally, dropped);
+    server_counts_add_log_dropped(counts, dropped);
     assert_int_equal(dropped[LOG_DROPPED_BLOCKED], LOG_BURST);
     assert_int_equal(dropped[LOG_DROPPED_RATE], 5 + 3);
     /* Nonsense makes no sum that turns over. */
-    atomic_store(&tally->log_dropped[LOG_DROPPED_RATE], UINT64_MAX);
-    tally_add_log_dropped(tally, dropped);
+    atomic_store(&counts->log_dropped[LOG_DROPPED_RATE], UINT64_MAX);
+    server_counts_add_log_dropped(counts, dropped);
     assert_int_equal(dropped[LOG_DROPPED_RATE], 5 + 3 + (UINT64_C(1) << 53));
     close(ends[1]);
     log_limits_release(&limits);
-    tally_free(tally);
+    server_counts_free(counts);
 }
 
 struct seen {
@@ -211,13 +211,13 @@ static void see(void *context, size_t route, const char *format, int code, uint6
 
 TEST(test_tally)
 {
-    struct tally *tally = tally_new();
+    struct server_counts *counts = server_counts_new();
     struct seen seen = {0};
-    assert_non_null(tally);
-    tally_add(tally, 2, "html", 200);
-    tally_add(tally, 2, "html", 200);
-    tally_add(tally, 2, "made up", 200);
-    tally_read(tally, 2, see, &seen);
+    assert_non_null(counts);
+    server_counts_add(counts, 2, "html", 200);
+    server_counts_add(counts, 2, "html", 200);
+    server_counts_add(counts, 2, "made up", 200);
+    server_counts_read(counts, 2, see, &seen);
     assert_int_equal(seen.calls, 1);
     assert_int_equal(seen.route, 2);
     assert_string_equal(seen.format, "html");
@@ -225,16 +225,16 @@ TEST(test_tally)
     assert_int_equal(seen.count, 2);
 
     /* A server's process that writes anything there shows nothing that is not a request. */
-    memset(tally, 0xff, sizeof *tally);
-    tally_read(tally, 2, see, &seen);
+    memset(counts, 0xff, sizeof *counts);
+    server_counts_read(counts, 2, see, &seen);
     assert_int_equal(seen.calls, 1);
-    for (uint64_t key = 1; key < TALLY_CELLS; key++)
-        tally->cells[key].key = key << 10;
-    tally_read(tally, 2, see, &seen);
+    for (uint64_t key = 1; key < SERVER_COUNTS_CELLS; key++)
+        counts->cells[key].key = key << 10;
+    server_counts_read(counts, 2, see, &seen);
     assert_true(seen.route <= 2 && seen.code >= 100 && seen.code < 600);
-    for (size_t i = 0; i < 2 * TALLY_CELLS; i++) /* full: nothing is overwritten */
-        tally_add(tally, i, "text", 404);
-    tally_free(tally);
+    for (size_t i = 0; i < 2 * SERVER_COUNTS_CELLS; i++) /* full: nothing is overwritten */
+        server_counts_add(counts, i, "text", 404);
+    server_counts_free(counts);
 }
 
 /* ---- bodies ---- */

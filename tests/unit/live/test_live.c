@@ -109,15 +109,15 @@ TEST_ON(a_number_is_of_its_tick, struct fixture *f, setup, teardown)
 TEST_ON(what_other_memory_would_cost, struct fixture *f, setup, teardown)
 {
     const struct live_elsewhere far = {1.16, 1.08, 1.1}, unknown = {.ratio = NAN};
-    live_place(NULL, &f->containers[0], "node1", &far);
+    live_set_elsewhere(NULL, &f->containers[0], "node1", &far);
     f->n = 2;
     begin(f);
-    live_place(f->live, &f->containers[1], "node0", &unknown);
-    live_place(f->live, &f->containers[1], "node1", &far);
+    live_set_elsewhere(f->live, &f->containers[1], "node0", &unknown);
+    live_set_elsewhere(f->live, &f->containers[1], "node1", &far);
     for (int t = 0; t < LIVE_TARGETS + 2; t++) {
         char name[8];
         snprintf(name, sizeof name, "t%d", t);
-        live_place(f->live, &f->containers[0], name, &far);
+        live_set_elsewhere(f->live, &f->containers[0], name, &far);
     }
     show(f);
     assert_string_equal(f->view.target[0], "node1");

@@ -382,8 +382,8 @@ TEST_ON(what_other_memory_would_cost, struct fixture *f, setup, teardown)
     assert_null(find(f, "Elsewhere"));
     f->next = 0;
     live_begin(f->live);
-    live_place(f->live, &f->containers[2], "node0", &near);
-    live_place(f->live, &f->containers[2], "cxl", &far);
+    live_set_elsewhere(f->live, &f->containers[2], "node0", &near);
+    live_set_elsewhere(f->live, &f->containers[2], "cxl", &far);
     live_show(f->live, &f->status.tick, next, f);
     pages_update(f->pages, &f->status, loop_now_ns());
     assert_int_equal(get(f, "/"), 200);

@@ -26,13 +26,13 @@ static void show(struct fixture *f, const struct http_request *request,
 
 static void node(void *context, const struct http_request *request, struct http_response *response)
 {
-    show(context, request, response, "<p>" REEL_PLACE "tick %d &lt;!--reel--&gt;");
+    show(context, request, response, "<p>" REEL_MARKER "tick %d &lt;!--reel--&gt;");
 }
 
 static void document(void *context, const struct http_request *request,
                      struct http_response *response)
 {
-    show(context, request, response, "{\"tick\":%d}" REEL_PLACE);
+    show(context, request, response, "{\"tick\":%d}" REEL_MARKER);
 }
 
 static void never(void *context, const struct http_request *request, struct http_response *response)
@@ -45,7 +45,7 @@ static void whole_node(void *context, const struct http_request *request,
 {
     static const char page[] =
         "<head><link rel=\"stylesheet\" href=\"/live.css\"><script src=\"/live.js\" defer></script>"
-        "</head>" REEL_PLACE "<p id=\"verdict\" class=x>here</p>\n<form "
+        "</head>" REEL_MARKER "<p id=\"verdict\" class=x>here</p>\n<form "
         "id=\"filter\">x</form><section id=\"raw\">y</section>"
         "<a href=\"/?x=1\" class=y>end</a></body></html>\n";
     *response = (struct http_response){.status = 200,
@@ -161,7 +161,7 @@ TEST(test_a_report_needs_nothing_else)
     assert_int_equal(reel_report(reel, &style, &out), 0);
     assert_non_null(strstr(out.data, "<head><style>p{}</style></head><section id=\"moments\">"));
     assert_non_null(strstr(out.data, "&lt;waits&gt;</li>"));
-    assert_non_null(strstr(out.data, "</section>\n" REEL_PLACE
+    assert_non_null(strstr(out.data, "</section>\n" REEL_MARKER
                                      "<p id=\"verdict\" class=x>here</p>\n<a class=y>end</a>"));
     /* Of what else is marked what was said then. */
     assert_non_null(strstr(out.data, "named, waits</h2>\n<p class=x>here</p>\n</section>\n"

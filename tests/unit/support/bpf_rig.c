@@ -209,17 +209,17 @@ void bpf_rig_tick(struct bpf_rig *rig)
 
 uint32_t bpf_rig_add(struct bpf_rig *rig, bool level_known)
 {
-    struct bpf_place place;
+    struct bpf_cgroup cgroup;
     uint32_t slot;
     if (!rig->cgroup[0] || !enter(rig->cgroup))
         skip();
     int fd = open(rig->cgroup, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    assert_int_equal(bpf_place_of(fd, &place), 0);
+    assert_int_equal(bpf_cgroup_of(fd, &cgroup), 0);
     close(fd);
-    rig->level = place.level;
+    rig->level = cgroup.level;
     if (!level_known)
-        place.level = BPF_LEVEL_UNKNOWN;
-    assert_int_equal(bpf_counter_add(rig->counter, &place, BPF_COUNTS, &slot), 0);
+        cgroup.level = BPF_LEVEL_UNKNOWN;
+    assert_int_equal(bpf_counter_add(rig->counter, &cgroup, BPF_COUNTS, &slot), 0);
     return slot;
 }
 
@@ -240,9 +240,9 @@ bool bpf_rig_leave_too(pid_t pid)
 
 uint32_t bpf_rig_other(struct bpf_rig *rig)
 {
-    const struct bpf_place place = {.id = UINT64_MAX, .level = rig->level};
+    const struct bpf_cgroup cgroup = {.id = UINT64_MAX, .level = rig->level};
     uint32_t slot;
-    assert_int_equal(bpf_counter_add(rig->counter, &place, BPF_COUNTS, &slot), 0);
+    assert_int_equal(bpf_counter_add(rig->counter, &cgroup, BPF_COUNTS, &slot), 0);
     return slot;
 }
 

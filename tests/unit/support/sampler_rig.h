@@ -1,6 +1,6 @@
 /*
  * A kernel of which only the ring buffers are there, which tests fill by hand, and a sampler over
- * it whose records are kept.
+ * it whose records are saved.
  */
 #ifndef IE_TESTS_SAMPLER_RIG_H
 #define IE_TESTS_SAMPLER_RIG_H

@@ -3,30 +3,27 @@
  * hidden one after a tick and shows it; any thread looks at the shown one, under a lock. Neither is
  * ever waited for by the loop: while somebody looks, the list is not shown until the next tick.
  */
-#ifndef IE_COLLECTORS_PARTS_BOARD_H
-#define IE_COLLECTORS_PARTS_BOARD_H
+#ifndef IE_COLLECTORS_PARTS_DOUBLE_BUFFER_H
+#define IE_COLLECTORS_PARTS_DOUBLE_BUFFER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-struct board;
+struct double_buffer;
 
 /* Two lists of this many bytes, all zero; pages of them that are never written cost nothing. 0 or
  * -ENOMEM. */
-int board_new(size_t bytes, struct board **out);
+int double_buffer_new(size_t bytes, struct double_buffer **out);
 /* Accepts NULL. */
-void board_free(struct board *board);
+void double_buffer_free(struct double_buffer *lists);
 
 /* The list to fill, as it was when it was filled before. Loop thread. */
-void *board_hidden(struct board *board);
+void *double_buffer_back(struct double_buffer *lists);
 /* Shows it. False: somebody is looking, and it is still hidden. Loop thread. */
-bool board_show(struct board *board);
+bool double_buffer_swap(struct double_buffer *lists);
 
-/* The list that is shown, which stays as it is until board_unlock. Any thread. */
-const void *board_lock(struct board *board);
-void board_unlock(struct board *board);
-
-/* As much of a label as fits, never cut inside a character: labels hold nothing but UTF-8. */
-void board_text(char *to, size_t size, const char *text);
+/* The list that is shown, which stays as it is until double_buffer_unlock. Any thread. */
+const void *double_buffer_lock(struct double_buffer *lists);
+void double_buffer_unlock(struct double_buffer *lists);
 
 #endif

@@ -1,4 +1,4 @@
-#include "collectors/learned/keep.h"
+#include "collectors/learned/serialise.h"
 
 /* Whoever adds a member decides here whether it is kept, and raises STATE_VERSION if it is. */
 _Static_assert(sizeof(struct calm) == 912, "calm has other members than are kept");
@@ -24,31 +24,31 @@ static uint64_t newest(const struct state_fields *fields, uint64_t length_second
     return fields->mono_ns / (length_seconds * 1000000000u) + 1;
 }
 
-static void slices_keep(struct slices *slices, struct state_fields *fields)
+static void slices_serialise(struct slices *slices, struct state_fields *fields)
 {
     state_u64(fields, &slices->newest, newest(fields, SLICE_SECONDS));
 }
 
-void calm_keep(struct calm *calm, struct state_fields *fields)
+void calm_serialise(struct calm *calm, struct state_fields *fields)
 {
     state_u16s(fields, calm->count[0], SLICES * CALM_BUCKETS);
-    slices_keep(&calm->slices, fields);
+    slices_serialise(&calm->slices, fields);
     state_u32(fields, &calm->measure, TRAFFIC_MEASURES - 1);
 }
 
-void hour_percentile_keep(struct hour_percentile *hour, struct state_fields *fields)
+void hour_percentile_serialise(struct hour_percentile *hour, struct state_fields *fields)
 {
     state_u16s(fields, hour->count[0], SLICES * HOUR_BUCKETS);
-    slices_keep(&hour->slices, fields);
+    slices_serialise(&hour->slices, fields);
 }
 
-void rate_peak_keep(struct rate_peak *peak, struct state_fields *fields)
+void rate_peak_serialise(struct rate_peak *peak, struct state_fields *fields)
 {
     state_u16s(fields, peak->count[0], SLICES * RATE_BUCKETS);
-    slices_keep(&peak->slices, fields);
+    slices_serialise(&peak->slices, fields);
 }
 
-void day_percentile_keep(struct day_percentile *day, struct state_fields *fields)
+void day_percentile_serialise(struct day_percentile *day, struct state_fields *fields)
 {
     state_u16s(fields, day->count[0], DAY_SLICES * DAY_BUCKETS);
     for (int i = 0; i < DAY_SLICES; i++)
@@ -56,8 +56,8 @@ void day_percentile_keep(struct day_percentile *day, struct state_fields *fields
     state_u64(fields, &day->slice, newest(fields, DAY_SLICE_SECONDS));
 }
 
-static void minute_keep(struct traffic_minute *minute, double max_value,
-                        struct state_fields *fields)
+static void minute_serialise(struct traffic_minute *minute, double max_value,
+                             struct state_fields *fields)
 {
     state_u32(fields, &minute->minute, (uint32_t)newest(fields, 60));
     state_float(fields, &minute->value, 0, (float)max_value);
@@ -65,10 +65,10 @@ static void minute_keep(struct traffic_minute *minute, double max_value,
     state_float(fields, &minute->own_rate, 0, (float)max_rate);
 }
 
-void traffic_fit_keep(struct traffic_fit *fit, double max_value, struct state_fields *fields)
+void traffic_fit_serialise(struct traffic_fit *fit, double max_value, struct state_fields *fields)
 {
     for (int i = 0; i < TRAFFIC_FIT_MINUTES; i++)
-        minute_keep(&fit->at[i], max_value, fields);
+        minute_serialise(&fit->at[i], max_value, fields);
     state_u64(fields, &fit->minute, newest(fields, 60));
     state_u32(fields, &fit->windows, MAX_MINUTE_WINDOWS);
     state_double(fields, &fit->value, 0, max_value * MAX_MINUTE_WINDOWS);
@@ -77,7 +77,7 @@ void traffic_fit_keep(struct traffic_fit *fit, double max_value, struct state_fi
     state_u32(fields, &fit->measure, TRAFFIC_MEASURES - 1);
 }
 
-static void usual_keep(struct usual *usual, struct state_fields *fields)
+static void usual_serialise(struct usual *usual, struct state_fields *fields)
 {
     state_double(fields, &usual->seconds, 0, KEEP_LATENCY_MAX_SECONDS);
     state_u64(fields, &usual->newest, newest(fields, USUAL_SLICE_SECONDS));
@@ -88,24 +88,24 @@ static void usual_keep(struct usual *usual, struct state_fields *fields)
     usual_add_up(usual);
 }
 
-void normal_keep(struct normal *normal, struct state_fields *fields)
+void normal_serialise(struct normal *normal, struct state_fields *fields)
 {
     state_u32(fields, &normal->calm_windows, MAX_CALM_WINDOWS);
     state_double(fields, &normal->calm_seconds, 0, KEEP_LATENCY_MAX_SECONDS);
     state_check(fields, normal->calm_windows == 0 || normal->calm_seconds > 0);
-    traffic_fit_keep(&normal->fit, KEEP_LATENCY_MAX_SECONDS, fields);
+    traffic_fit_serialise(&normal->fit, KEEP_LATENCY_MAX_SECONDS, fields);
     state_double(fields, &normal->extrapolated_seconds, 0, KEEP_LATENCY_MAX_SECONDS);
     state_u32(fields, &normal->other_minutes, UINT32_MAX);
     state_u32(fields, &normal->waited_minutes, UINT32_MAX - 1);
     state_u32(fields, &normal->windows, MAX_MINUTE_WINDOWS);
     state_u32(fields, &normal->waited, normal->windows);
-    usual_keep(&normal->usual, fields);
+    usual_serialise(&normal->usual, fields);
 }
 
-static void extrapolated_keep(struct unloaded *unloaded, struct state_fields *fields)
+static void extrapolated_serialise(struct unloaded *unloaded, struct state_fields *fields)
 {
-    traffic_fit_keep(&unloaded->latency_fit, KEEP_LATENCY_MAX_SECONDS, fields);
-    traffic_fit_keep(&unloaded->ratio_fit, max_ratio, fields);
+    traffic_fit_serialise(&unloaded->latency_fit, KEEP_LATENCY_MAX_SECONDS, fields);
+    traffic_fit_serialise(&unloaded->ratio_fit, max_ratio, fields);
     state_double(fields, &unloaded->extrapolated_seconds, 0, KEEP_LATENCY_MAX_SECONDS);
     state_bool(fields, &unloaded->ratio_extrapolates);
     double ratio = unloaded->ratio_extrapolates ? unloaded->extrapolated_ratio : 0;
@@ -114,7 +114,7 @@ static void extrapolated_keep(struct unloaded *unloaded, struct state_fields *fi
         unloaded->extrapolated_ratio = ratio;
 }
 
-void unloaded_keep(struct unloaded *unloaded, struct state_fields *fields)
+void unloaded_serialise(struct unloaded *unloaded, struct state_fields *fields)
 {
     state_u32(fields, &unloaded->windows, CALM_MIN_WINDOWS);
     state_u32(fields, &unloaded->calm_windows, UINT32_MAX);
@@ -122,6 +122,6 @@ void unloaded_keep(struct unloaded *unloaded, struct state_fields *fields)
     state_double(fields, &unloaded->accesses, 0, max_sum);
     state_double(fields, &unloaded->misses, 0, unloaded->accesses * max_ratio);
     state_double(fields, &unloaded->wait_seconds, 0, unloaded->misses * KEEP_LATENCY_MAX_SECONDS);
-    usual_keep(&unloaded->usual, fields);
-    extrapolated_keep(unloaded, fields);
+    usual_serialise(&unloaded->usual, fields);
+    extrapolated_serialise(unloaded, fields);
 }

@@ -8,19 +8,19 @@
 /* Once, before the first tick; what is wrong in it is as if it were not there. */
 static void walk_places(struct live *live, struct state_fields *fields)
 {
-    uint32_t n = (uint32_t)live->n_places;
+    uint32_t n = (uint32_t)live->n_domains;
     state_u32(fields, &n, LIVE_DOMAINS);
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t numa_node = state_reading(fields) ? 0 : (uint32_t)live->places[i]->numa_node;
+        uint32_t numa_node = state_reading(fields) ? 0 : (uint32_t)live->domains[i]->numa_node;
         state_u32(fields, &numa_node, INT32_MAX);
-        struct place *place = live_place_of(live, (int)numa_node);
-        if (!place)
+        struct domain_history *domain = live_domain_of(live, (int)numa_node);
+        if (!domain)
             return;
-        state_u64(fields, &place->second, fields->mono_ns / 1000000000);
+        state_u64(fields, &domain->second, fields->mono_ns / 1000000000);
         for (int k = 0; k < LIVE_HISTORY; k++) {
-            float seconds = isnan(place->ring[k]) ? 0 : place->ring[k];
+            float seconds = isnan(domain->ring[k]) ? 0 : domain->ring[k];
             state_float(fields, &seconds, 0, 1);
-            place->ring[k] = seconds > 0 ? seconds : NAN;
+            domain->ring[k] = seconds > 0 ? seconds : NAN;
         }
     }
 }
@@ -82,6 +82,6 @@ void live_restore(struct live *live, struct state *state)
     free(live->kept);
     live->kept = NULL;
     live->n_kept = 0;
-    while (live->n_places > 0)
-        free(live->places[--live->n_places]);
+    while (live->n_domains > 0)
+        free(live->domains[--live->n_domains]);
 }

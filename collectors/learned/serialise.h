@@ -6,8 +6,8 @@
  * times and sums are within bounds, so that whatever is computed from it is finite or absent. Where
  * the walk failed, the struct is to be thrown away.
  */
-#ifndef IE_COLLECTORS_LEARNED_KEEP_H
-#define IE_COLLECTORS_LEARNED_KEEP_H
+#ifndef IE_COLLECTORS_LEARNED_SERIALISE_H
+#define IE_COLLECTORS_LEARNED_SERIALISE_H
 
 #include "collectors/learned/calm.h"
 #include "collectors/learned/day_percentile.h"
@@ -19,13 +19,13 @@
 /* A latency above this is none that memory has. */
 #define KEEP_LATENCY_MAX_SECONDS 1e-3
 
-void calm_keep(struct calm *calm, struct state_fields *fields);
-void hour_percentile_keep(struct hour_percentile *hour, struct state_fields *fields);
-void day_percentile_keep(struct day_percentile *day, struct state_fields *fields);
-void rate_peak_keep(struct rate_peak *peak, struct state_fields *fields);
+void calm_serialise(struct calm *calm, struct state_fields *fields);
+void hour_percentile_serialise(struct hour_percentile *hour, struct state_fields *fields);
+void day_percentile_serialise(struct day_percentile *day, struct state_fields *fields);
+void rate_peak_serialise(struct rate_peak *peak, struct state_fields *fields);
 /* 'max_value': what a window's value can be at most. */
-void traffic_fit_keep(struct traffic_fit *fit, double max_value, struct state_fields *fields);
-void normal_keep(struct normal *normal, struct state_fields *fields);
-void unloaded_keep(struct unloaded *unloaded, struct state_fields *fields);
+void traffic_fit_serialise(struct traffic_fit *fit, double max_value, struct state_fields *fields);
+void normal_serialise(struct normal *normal, struct state_fields *fields);
+void unloaded_serialise(struct unloaded *unloaded, struct state_fields *fields);
 
 #endif

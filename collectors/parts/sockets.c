@@ -1,8 +1,8 @@
-#include "collectors/parts/places.h"
+#include "collectors/parts/sockets.h"
 
 #include <string.h>
 
-bool places_are_sockets(const struct machine *machine)
+bool sockets_are_apart(const struct machine *machine)
 {
     return machine->sockets > 1 && machine->sockets <= MACHINE_SOCKETS &&
            machine->numa_nodes >= machine->sockets;
@@ -24,7 +24,7 @@ const struct reading_row *row_before(const struct group_window *window, size_t k
 }
 
 static bool divide(const struct group_window *window, enum role role, const struct machine *machine,
-                   int (*place_of)(const struct machine *, int cpu), double *out, int n)
+                   int (*number_of)(const struct machine *, int cpu), double *out, int n)
 {
     int i = group_index(window->group, role);
     bool known = i >= 0;
@@ -35,23 +35,23 @@ static bool divide(const struct group_window *window, enum role role, const stru
         if (!(now->present >> i & 1))
             continue;
         double count = (double)(now->count[i] - (then ? then->count[i] : 0)) * row_scale(then, now);
-        int place = place_of(machine, now->cpu);
-        if (place >= 0 && place < n)
-            out[place] += count;
+        int socket = number_of(machine, now->cpu);
+        if (socket >= 0 && socket < n)
+            out[socket] += count;
         else if (count > 0)
             known = false;
     }
     return known;
 }
 
-bool places_divide(const struct group_window *window, enum role role, const struct machine *machine,
-                   double out[MACHINE_SOCKETS])
+bool window_by_socket(const struct group_window *window, enum role role,
+                      const struct machine *machine, double out[MACHINE_SOCKETS])
 {
     return divide(window, role, machine, machine_socket_of, out, MACHINE_SOCKETS);
 }
 
-bool places_divide_by_node(const struct group_window *window, enum role role,
-                           const struct machine *machine, double *out, int n)
+bool window_by_numa_node(const struct group_window *window, enum role role,
+                         const struct machine *machine, double *out, int n)
 {
     return divide(window, role, machine, machine_numa_node_of, out, n);
 }

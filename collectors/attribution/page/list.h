@@ -4,35 +4,35 @@
  * The collector writes a list and then shows it at once, and never waits; readers get a copy. Fixed
  * size.
  */
-#ifndef IE_COLLECTORS_ATTRIBUTION_PAGE_BOARD_H
-#define IE_COLLECTORS_ATTRIBUTION_PAGE_BOARD_H
+#ifndef IE_COLLECTORS_ATTRIBUTION_PAGE_LIST_H
+#define IE_COLLECTORS_ATTRIBUTION_PAGE_LIST_H
 
 #include "collectors/attribution/lanes/lane.h"
-#include "collectors/parts/board.h"
+#include "collectors/parts/double_buffer.h"
 #include "exporter/base/textbuf.h"
 
 /* Containers that are named, suspected or in groups at the same time, on all nodes together. */
-enum { ATTRIBUTION_BOARD_ROWS = 256 };
+enum { ATTRIBUTION_LIST_ROWS = 256 };
 
 /* Cut where they are longer than Kubernetes allows. */
-struct attribution_board_names {
+struct attribution_list_names {
     char namespace_[64], pod[256], name[256], short_id[13];
 };
 
-struct attribution_board_row {
+struct attribution_list_row {
     uint32_t domain; /* index */
-    struct attribution_board_names who;
+    struct attribution_list_names who;
     struct attribution_finding finding; /* of this container's part in its workload */
 };
 
 /* Of one that is among a domain's heaviest aggressors, or its most burdened victims. */
-struct attribution_board_party {
-    struct attribution_board_names who;
+struct attribution_list_party {
+    struct attribution_list_names who;
     size_t slot;
     struct attribution_traffic traffic;
 };
 
-struct attribution_board_domain {
+struct attribution_list_domain {
     int numa_node;
     bool traffic; /* is the activity; else CPU time */
     bool known;   /* what follows, but for the candidates */
@@ -51,30 +51,31 @@ struct attribution_board_domain {
     unsigned n_aggressors, n_burdened;
 };
 
-/* What the board has two of. */
-struct attribution_board_list {
+/* What the double buffer has two of. */
+struct attribution_list {
     uint64_t wall_ns; /* of the tick; 0: there was none yet */
     bool cut;         /* there were more rows than fit */
     size_t n_domains, n_rows, n_parties;
-    struct attribution_board_domain domains[ATTRIBUTION_NODES];
-    struct attribution_board_row rows[ATTRIBUTION_BOARD_ROWS];
-    struct attribution_board_party parties[2 * WAITS_TOP * ATTRIBUTION_NODES];
+    struct attribution_list_domain domains[ATTRIBUTION_NODES];
+    struct attribution_list_row rows[ATTRIBUTION_LIST_ROWS];
+    struct attribution_list_party parties[2 * WAITS_TOP * ATTRIBUTION_NODES];
 };
 
 /* The writer, after a tick's readings. Not shown, until the next, while a reader is copying. Tells
  * exporter/live as well who makes which node's memory slow. */
-void attribution_board_write(struct board *board, const struct attribution_context *collector,
-                             const struct lanes *lanes, const struct tick *tick);
+void attribution_list_write(struct double_buffer *lists,
+                            const struct attribution_context *collector, const struct lanes *lanes,
+                            const struct tick *tick);
 
 /* Any thread: a copy of what is shown, for free(); NULL: nothing is, or out of memory. */
-struct attribution_board_list *attribution_board_copy(struct board *board);
+struct attribution_list *attribution_list_copy(struct double_buffer *lists);
 
 /* Any thread. The document /api/v1/interference: who makes memory slow now, and how sure that is;
- * board NULL: the collector does not run. 0 or -ENOMEM. */
-int attribution_page_render(struct board *board, const char *source, struct textbuf *out);
+ * lists NULL: the collector does not run. 0 or -ENOMEM. */
+int attribution_page_render(struct double_buffer *lists, const char *source, struct textbuf *out);
 
 /* Any thread. The same in a sentence per NUMA node, plain text, for the landing page; nothing where
  * nothing is known yet, or out of memory. */
-void attribution_headline(struct board *board, struct textbuf *out);
+void attribution_headline(struct double_buffer *lists, struct textbuf *out);
 
 #endif

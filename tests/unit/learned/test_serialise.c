@@ -1,6 +1,6 @@
 /* What was learned outlives a restart exactly; and whatever is read, nothing impossible comes of
  * it. */
-#include "collectors/learned/keep.h"
+#include "collectors/learned/serialise.h"
 #include "tests/unit/support/unit.h"
 
 static const uint64_t second = 1000000000;
@@ -15,11 +15,11 @@ struct all {
 
 static void walk(struct all *all, struct state_fields *fields)
 {
-    calm_keep(&all->calm, fields);
-    hour_percentile_keep(&all->hour, fields);
-    rate_peak_keep(&all->peak, fields);
-    normal_keep(&all->normal, fields);
-    unloaded_keep(&all->unloaded, fields);
+    calm_serialise(&all->calm, fields);
+    hour_percentile_serialise(&all->hour, fields);
+    rate_peak_serialise(&all->peak, fields);
+    normal_serialise(&all->normal, fields);
+    unloaded_serialise(&all->unloaded, fields);
 }
 
 static void learn(struct all *all, uint64_t t)

@@ -1,4 +1,4 @@
-#include "collectors/attribution/page/board.h"
+#include "collectors/attribution/page/list.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -7,25 +7,26 @@
 
 #include "collectors/attribution/ledger/outside.h"
 #include "collectors/attribution/ledger/readings.h"
+#include "exporter/live/words.h"
 
 /* ---- the writer ---- */
 
-static void name(struct attribution_board_names *to, const struct container *container)
+static void name(struct attribution_list_names *to, const struct container *container)
 {
-    board_text(to->namespace_, sizeof to->namespace_, container->namespace_);
-    board_text(to->pod, sizeof to->pod, container->pod);
-    board_text(to->name, sizeof to->name, container->name);
-    board_text(to->short_id, sizeof to->short_id, container->short_id);
+    clip_text(to->namespace_, sizeof to->namespace_, container->namespace_);
+    clip_text(to->pod, sizeof to->pod, container->pod);
+    clip_text(to->name, sizeof to->name, container->name);
+    clip_text(to->short_id, sizeof to->short_id, container->short_id);
 }
 
-static void add_row(struct attribution_board_list *list, size_t domain,
-                    const struct container *container, const struct attribution_finding *part)
+static void add_row(struct attribution_list *list, size_t domain, const struct container *container,
+                    const struct attribution_finding *part)
 {
-    if (list->n_rows == ATTRIBUTION_BOARD_ROWS) {
+    if (list->n_rows == ATTRIBUTION_LIST_ROWS) {
         list->cut = true;
         return;
     }
-    struct attribution_board_row *row = &list->rows[list->n_rows++];
+    struct attribution_list_row *row = &list->rows[list->n_rows++];
     row->domain = (uint32_t)domain;
     name(&row->who, container);
     row->finding = *part;
@@ -41,9 +42,8 @@ static struct attribution_finding part_of(struct attribution_finding finding, do
     return finding;
 }
 
-static void add_containers(struct attribution_board_list *list,
-                           const struct attribution_context *self, size_t k,
-                           const struct lanes *lanes)
+static void add_containers(struct attribution_list *list, const struct attribution_context *self,
+                           size_t k, const struct lanes *lanes)
 {
     static const enum live_suspicion suspicions[] = {
         [ATTRIBUTION_SUSPECTED] = LIVE_SUSPECTED,
@@ -66,7 +66,7 @@ static void add_containers(struct attribution_board_list *list,
     }
 }
 
-static unsigned add_parties(struct attribution_board_list *list, const struct waits *waits,
+static unsigned add_parties(struct attribution_list *list, const struct waits *waits,
                             const struct waits_top *top, const struct lanes *lanes)
 {
     unsigned n = 0;
@@ -75,7 +75,7 @@ static unsigned add_parties(struct attribution_board_list *list, const struct wa
         const struct attribution_lane *lane = slot < lanes->n ? lanes_at(lanes, slot) : NULL;
         if (!lane || !lane->container->named)
             continue;
-        struct attribution_board_party *party = &list->parties[list->n_parties++];
+        struct attribution_list_party *party = &list->parties[list->n_parties++];
         name(&party->who, lane->container);
         party->slot = slot;
         party->traffic = waits->all[slot];
@@ -84,10 +84,10 @@ static unsigned add_parties(struct attribution_board_list *list, const struct wa
     return n;
 }
 
-static void add_waits(struct attribution_board_list *list, const struct waits *waits,
+static void add_waits(struct attribution_list *list, const struct waits *waits,
                       const struct lanes *lanes)
 {
-    struct attribution_board_domain *to = &list->domains[list->n_domains - 1];
+    struct attribution_list_domain *to = &list->domains[list->n_domains - 1];
     to->waits = *waits;
     to->waits.all = NULL;
     if (waits->state != WAITS_KNOWN)
@@ -97,10 +97,10 @@ static void add_waits(struct attribution_board_list *list, const struct waits *w
     to->n_burdened = add_parties(list, waits, &waits->burdened, lanes);
 }
 
-static void add_domain(struct attribution_board_list *list, const struct attribution_node *node)
+static void add_domain(struct attribution_list *list, const struct attribution_node *node)
 {
-    struct attribution_board_domain *to = &list->domains[list->n_domains++];
-    *to = (struct attribution_board_domain){
+    struct attribution_list_domain *to = &list->domains[list->n_domains++];
+    *to = (struct attribution_list_domain){
         .numa_node = node->number,
         .traffic = node->pooled != NULL,
         .total = node->total,
@@ -150,10 +150,11 @@ static void explain(const struct attribution_context *self, const struct attribu
                  3600 * ledger_lambda(&node->ledger));
 }
 
-void attribution_board_write(struct board *board, const struct attribution_context *collector,
-                             const struct lanes *lanes, const struct tick *tick)
+void attribution_list_write(struct double_buffer *lists,
+                            const struct attribution_context *collector, const struct lanes *lanes,
+                            const struct tick *tick)
 {
-    struct attribution_board_list *list = board_hidden(board);
+    struct attribution_list *list = double_buffer_back(lists);
     list->n_domains = list->n_rows = list->n_parties = 0;
     list->cut = false;
     list->wall_ns = tick->wall_ns;
@@ -164,23 +165,23 @@ void attribution_board_write(struct board *board, const struct attribution_conte
         if (collector->node[i]->known)
             add_containers(list, collector, i, lanes);
     }
-    board_show(board);
+    double_buffer_swap(lists);
 }
 
 /* ---- readers ---- */
 
 /* Only what is in use: the list is large, and mostly empty. */
-struct attribution_board_list *attribution_board_copy(struct board *board)
+struct attribution_list *attribution_list_copy(struct double_buffer *lists)
 {
-    struct attribution_board_list *copy = malloc(sizeof *copy);
+    struct attribution_list *copy = malloc(sizeof *copy);
     if (!copy)
         return NULL;
-    const struct attribution_board_list *shown = board_lock(board);
-    memcpy(copy, shown, offsetof(struct attribution_board_list, domains));
+    const struct attribution_list *shown = double_buffer_lock(lists);
+    memcpy(copy, shown, offsetof(struct attribution_list, domains));
     memcpy(copy->domains, shown->domains, shown->n_domains * sizeof *shown->domains);
     memcpy(copy->rows, shown->rows, shown->n_rows * sizeof *shown->rows);
     memcpy(copy->parties, shown->parties, shown->n_parties * sizeof *shown->parties);
-    board_unlock(board);
+    double_buffer_unlock(lists);
     if (copy->wall_ns > 0)
         return copy;
     free(copy);

@@ -1,4 +1,5 @@
-#include "collectors/nvmm/board.h"
+#include "collectors/nvmm/list.h"
+#include "exporter/live/words.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -8,26 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-int nvmm_board_new(struct board **out)
+int nvmm_list_new(struct double_buffer **out)
 {
-    return board_new(sizeof(struct nvmm_board_list), out);
+    return double_buffer_new(sizeof(struct nvmm_list), out);
 }
 
-struct nvmm_board_list *nvmm_board_begin(struct board *board)
+struct nvmm_list *nvmm_list_begin(struct double_buffer *lists)
 {
-    struct nvmm_board_list *list = board_hidden(board);
+    struct nvmm_list *list = double_buffer_back(lists);
     list->n_containers = list->n_rows = 0;
     list->cut = false;
     return list;
 }
 
-int nvmm_board_container(struct nvmm_board_list *list, const struct labelset *labels)
+int nvmm_list_container(struct nvmm_list *list, const struct labelset *labels)
 {
-    if (list->n_containers == NVMM_BOARD_CONTAINERS) {
+    if (list->n_containers == NVMM_LIST_CONTAINERS) {
         list->cut = true;
         return -1;
     }
-    struct nvmm_board_container *to = &list->containers[list->n_containers++];
+    struct nvmm_list_container *to = &list->containers[list->n_containers++];
     const struct {
         const char *name;
         char *value;
@@ -42,12 +43,12 @@ int nvmm_board_container(struct nvmm_board_list *list, const struct labelset *la
         parts[k].value[0] = '\0';
         for (size_t i = 0; i < n; i++)
             if (strcmp(label[i].name, parts[k].name) == 0)
-                board_text(parts[k].value, parts[k].size, label[i].value);
+                clip_text(parts[k].value, parts[k].size, label[i].value);
     }
     return (int)list->n_containers - 1;
 }
 
-void nvmm_board_row(struct nvmm_board_list *list, const struct nvmm_board_row *row)
+void nvmm_list_row(struct nvmm_list *list, const struct nvmm_list_row *row)
 {
     if (list->n_rows == NVMM_MAX_THREADS) {
         list->cut = true;
@@ -58,7 +59,7 @@ void nvmm_board_row(struct nvmm_board_list *list, const struct nvmm_board_row *r
 
 static int compare_rows(const void *a, const void *b)
 {
-    const struct nvmm_board_row *x = a, *y = b;
+    const struct nvmm_list_row *x = a, *y = b;
     if (x->container != y->container)
         return x->container < y->container ? -1 : 1;
     if (x->pid != y->pid)
@@ -67,16 +68,16 @@ static int compare_rows(const void *a, const void *b)
 }
 
 /* Only what is in use: the list is large, and mostly empty. */
-struct nvmm_board_list *nvmm_board_copy(struct board *board)
+struct nvmm_list *nvmm_list_copy(struct double_buffer *lists)
 {
-    struct nvmm_board_list *copy = malloc(sizeof *copy);
+    struct nvmm_list *copy = malloc(sizeof *copy);
     if (!copy)
         return NULL;
-    const struct nvmm_board_list *shown = board_lock(board);
-    memcpy(copy, shown, offsetof(struct nvmm_board_list, containers));
+    const struct nvmm_list *shown = double_buffer_lock(lists);
+    memcpy(copy, shown, offsetof(struct nvmm_list, containers));
     memcpy(copy->containers, shown->containers, shown->n_containers * sizeof *shown->containers);
     memcpy(copy->rows, shown->rows, shown->n_rows * sizeof *shown->rows);
-    board_unlock(board);
+    double_buffer_unlock(lists);
     if (copy->wall_ns > 0) {
         qsort(copy->rows, copy->n_rows, sizeof *copy->rows, compare_rows);
         return copy;
@@ -88,7 +89,7 @@ struct nvmm_board_list *nvmm_board_copy(struct board *board)
 /* ---- the page ---- */
 
 /* Accesses and bytes a second, by kind of access. */
-static void add_use(json_t *object, const struct nvmm_board_list *list, const double *accesses,
+static void add_use(json_t *object, const struct nvmm_list *list, const double *accesses,
                     const double *bytes)
 {
     for (int access = 0; access < ACCESS_KINDS; access++)
@@ -98,7 +99,7 @@ static void add_use(json_t *object, const struct nvmm_board_list *list, const do
                                           "bytes_per_second", bytes[access]));
 }
 
-static json_t *thread_json(const struct nvmm_board_list *list, const struct nvmm_board_row *row)
+static json_t *thread_json(const struct nvmm_list *list, const struct nvmm_list_row *row)
 {
     bool stored = !isnan(row->stored_seconds_ago);
     json_t *thread = json_pack("{s:I, s:o}", "tid", (json_int_t)row->tid, "last_store_seconds_ago",
@@ -108,9 +109,9 @@ static json_t *thread_json(const struct nvmm_board_list *list, const struct nvmm
 }
 
 /* The process of row *next, which moves behind its last thread. */
-static json_t *process_json(const struct nvmm_board_list *list, size_t *next)
+static json_t *process_json(const struct nvmm_list *list, size_t *next)
 {
-    const struct nvmm_board_row *first = &list->rows[*next], *row = first;
+    const struct nvmm_list_row *first = &list->rows[*next], *row = first;
     double accesses[ACCESS_KINDS] = {0}, bytes[ACCESS_KINDS] = {0};
     json_t *threads = json_array();
     for (; row < list->rows + list->n_rows && row->container == first->container &&
@@ -129,9 +130,9 @@ static json_t *process_json(const struct nvmm_board_list *list, size_t *next)
     return process;
 }
 
-static json_t *container_json(const struct nvmm_board_list *list, size_t index, size_t *next)
+static json_t *container_json(const struct nvmm_list *list, size_t index, size_t *next)
 {
-    const struct nvmm_board_container *c = &list->containers[index];
+    const struct nvmm_list_container *c = &list->containers[index];
     json_t *processes = json_array();
     while (*next < list->n_rows && list->rows[*next].container == index)
         json_array_append_new(processes, process_json(list, next));
@@ -140,7 +141,7 @@ static json_t *container_json(const struct nvmm_board_list *list, size_t index, 
 }
 
 /* NULL stands for a list that was never shown. */
-static json_t *list_json(const struct nvmm_board_list *list, const char *source)
+static json_t *list_json(const struct nvmm_list *list, const char *source)
 {
     json_t *containers = json_array();
     if (!list)
@@ -157,9 +158,9 @@ static json_t *list_json(const struct nvmm_board_list *list, const char *source)
                      containers);
 }
 
-int nvmm_page_render(struct board *board, const char *source, struct textbuf *out)
+int nvmm_page_render(struct double_buffer *lists, const char *source, struct textbuf *out)
 {
-    struct nvmm_board_list *list = board ? nvmm_board_copy(board) : NULL;
+    struct nvmm_list *list = lists ? nvmm_list_copy(lists) : NULL;
     json_t *root = list_json(list, source);
     free(list);
     char *text = root ? json_dumps(root, JSON_INDENT(2)) : NULL;

@@ -6,8 +6,8 @@
  * that is replayed. Written every two minutes; the file at the end, too, by a thread of its own.
  * Nothing that goes wrong with it stops the exporter. Loop thread.
  */
-#ifndef IE_DAEMON_KEPT_H
-#define IE_DAEMON_KEPT_H
+#ifndef IE_DAEMON_SAVED_STATE_H
+#define IE_DAEMON_SAVED_STATE_H
 
 #include "exporter/daemon/plan.h"
 #include "exporter/daemon/roster.h"
@@ -19,7 +19,7 @@
 #include "exporter/state/state.h"
 
 /* All zero: there is neither. */
-struct kept {
+struct saved_state {
     const char *path; /* borrowed; NULL: no file */
     const struct log *log;
     struct state_identity here;
@@ -36,19 +36,23 @@ struct kept {
 
 /* 'log' outlives it. Reads, or says why not: in the log and for the status page. 'replay': what is
  * replayed; NULL: nothing is. */
-void kept_init(struct kept *kept, const struct plan *plan, const struct machine *machine,
-               const struct replay *replay, const struct log *log, uint64_t now_ns);
-void kept_release(struct kept *kept);
+void saved_state_init(struct saved_state *saved, const struct plan *plan,
+                      const struct machine *machine, const struct replay *replay,
+                      const struct log *log, uint64_t now_ns);
+void saved_state_release(struct saved_state *saved);
 
 /* After a tick: writes, if it is time. For the file it allocates only when more is to be written
  * than ever before, which is when containers came; for the black box each time. */
-void kept_tick(struct kept *kept, const struct roster *roster, struct live *live, uint64_t now_ns);
+void saved_state_tick(struct saved_state *saved, const struct roster *roster, struct live *live,
+                      uint64_t now_ns);
 /* To the black box, whether it is due or not. */
-void kept_tell(struct kept *kept, const struct roster *roster, struct live *live, uint64_t now_ns);
+void saved_state_tell(struct saved_state *saved, const struct roster *roster, struct live *live,
+                      uint64_t now_ns);
 /* At an orderly end: waits for the disk. */
-void kept_end(struct kept *kept, const struct roster *roster, struct live *live, uint64_t now_ns);
+void saved_state_end(struct saved_state *saved, const struct roster *roster, struct live *live,
+                     uint64_t now_ns);
 
 /* What the status page says of it. */
-void kept_report(const struct kept *kept, struct pages_state *out);
+void saved_state_report(const struct saved_state *saved, struct pages_state *out);
 
 #endif

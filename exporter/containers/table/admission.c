@@ -170,9 +170,9 @@ static struct table_entry *excluded_copy(const struct table_entry *entry,
 void table_exclude(struct container_table *table, struct table_entry *entry,
                    const struct container_spec *spec)
 {
-    if (entry->place == ENTRY_WAITING) {
+    if (entry->admission == ENTRY_WAITING) {
         leave_waiting(table, entry);
-        entry->place = ENTRY_EXCLUDED;
+        entry->admission = ENTRY_EXCLUDED;
         table->count[CONTAINERS_EXCLUDED]++;
         return;
     }
@@ -183,7 +183,7 @@ void table_exclude(struct container_table *table, struct table_entry *entry,
     table_forget(table, entry);
     if (!copy)
         return;
-    copy->place = ENTRY_EXCLUDED;
+    copy->admission = ENTRY_EXCLUDED;
     table->count[CONTAINERS_EXCLUDED]++;
     index_handle(table, copy, handle);
 }
@@ -258,7 +258,7 @@ static int hold(struct container_table *table, struct table_entry *entry, uint64
 {
     if (table_take_slot(table, entry) != 0)
         return -ENOMEM;
-    entry->place = ENTRY_HELD;
+    entry->admission = ENTRY_HELD;
     table->count[CONTAINERS_MONITORED]++;
     table_change(table, CHANGE_ADDED, entry);
     if (table->hooks.held)
@@ -311,13 +311,13 @@ void table_promote(struct container_table *table, uint64_t now_ns)
 
 void table_enqueue(struct container_table *table, struct table_entry *entry, uint64_t now_ns)
 {
-    if (entry->place == ENTRY_EXCLUDED)
+    if (entry->admission == ENTRY_EXCLUDED)
         table->count[CONTAINERS_EXCLUDED]--;
-    entry->place = ENTRY_WAITING;
+    entry->admission = ENTRY_WAITING;
     TAILQ_INSERT_TAIL(&table->waiting, entry, queue);
     table->count[CONTAINERS_OVER_LIMIT]++;
     table_promote(table, now_ns);
-    if (entry->place == ENTRY_WAITING)
+    if (entry->admission == ENTRY_WAITING)
         entry_close(entry);
 }
 
@@ -325,7 +325,7 @@ void table_enter(struct container_table *table, struct table_entry *entry, uint6
 {
     index_handle(table, entry, ++table->last_handle);
     if (entry->resolved && !table_passes(table, &entry->c)) {
-        entry->place = ENTRY_EXCLUDED;
+        entry->admission = ENTRY_EXCLUDED;
         table->count[CONTAINERS_EXCLUDED]++;
         entry_close(entry);
     } else {
@@ -365,7 +365,7 @@ void table_linger(struct container_table *table, struct table_entry *entry)
 /* Consumers have not seen those without a slot. */
 static void free_unheld(struct container_table *table, struct table_entry *entry)
 {
-    if (entry->place == ENTRY_WAITING)
+    if (entry->admission == ENTRY_WAITING)
         leave_waiting(table, entry);
     else
         table->count[CONTAINERS_EXCLUDED]--;
@@ -375,7 +375,7 @@ static void free_unheld(struct container_table *table, struct table_entry *entry
 
 void table_discard(struct container_table *table, struct table_entry *entry)
 {
-    if (entry->place == ENTRY_HELD)
+    if (entry->admission == ENTRY_HELD)
         table_forget(table, entry);
     else
         free_unheld(table, entry);
