@@ -29,14 +29,16 @@ def perf_event_is_v2():
 
 def give_back(directory, mount):
     """What is unmounted while the kernel still holds a cgroup of it stays where it is; mounting it
-    again takes hold of the same hierarchy, for the next try."""
-    for _ in range(15):
+    again takes hold of the same hierarchy, for the next try. Nor can it be unmounted while another
+    program, which looks at all that is mounted, has a file of it open."""
+    for _ in range(30):
         time.sleep(1)
-        subprocess.run(["umount", directory], check=True)
+        if subprocess.run(["umount", directory]).returncode != 0:
+            continue
         with contextlib.suppress(AssertionError):
             return wait_until(perf_event_is_v2, 1.5, patience=1)
         subprocess.run(mount, check=True)
-    subprocess.run(["umount", directory], check=True)
+    subprocess.run(["umount", "--lazy", directory], check=True)
     raise AssertionError("perf_event is still in a v1 hierarchy")
 
 
