@@ -28,7 +28,7 @@ struct identity {
     struct labelset *common; /* NULL: none */
     char *own;               /* rendered; NULL: none */
     uint32_t own_len;
-    uint64_t created_wall_ns;
+    uint64_t created_wall_ns; /* 0: before any time was published */
     uint64_t retired_at;
     struct series *next; /* among the retired, or the free */
 };
@@ -117,7 +117,8 @@ struct store {
     size_t n_chunks, n_places;
     size_t histogram_bytes; /* of all series */
     uint64_t published;
-    uint64_t published_wall_ns;
+    uint64_t published_wall_ns;                  /* of the last */
+    uint64_t first_wall_ns;                      /* of the first with a time */
     struct snapshot_origin origin;               /* without the tick */
     struct series *retired_first, *retired_last; /* in order of time */
     struct snapshot_pool pool;

@@ -84,13 +84,14 @@ static uint64_t hash_of(const struct family *family, const struct identity *iden
     return labels_mix(family->salt, sum + (identity->common ? identity->common->hash : 0));
 }
 
-static bool exists(const struct family *family, uint64_t hash, const struct label_text *labels)
+static bool exists(const struct family *family, uint64_t hash, const struct label_text *labels,
+                   const struct series *except)
 {
     const struct series *series;
     size_t at = 0;
     while ((series = hash_table_next(&family->store->index, hash, &at))) {
         struct label_text other = labels_of(identity_of(series));
-        if (chunk_of(series)->family == family && labels_equal(labels, &other))
+        if (series != except && chunk_of(series)->family == family && labels_equal(labels, &other))
             break;
     }
     return series;
@@ -108,7 +109,8 @@ static int bind_set(struct store *store, struct labelset *set)
     return 0;
 }
 
-static int check(struct family *family, const struct identity *identity, uint64_t *hash)
+static int check(struct family *family, const struct identity *identity,
+                 const struct series *except, uint64_t *hash)
 {
     struct label_text labels = labels_of(identity);
     int err = bind_set(family->store, identity->common);
@@ -117,7 +119,7 @@ static int check(struct family *family, const struct identity *identity, uint64_
     if (labels_clash(&labels))
         return -EINVAL;
     *hash = hash_of(family, identity);
-    return exists(family, *hash, &labels) ? -EEXIST : 0;
+    return exists(family, *hash, &labels, except) ? -EEXIST : 0;
 }
 
 static bool is_present(const struct chunk *chunk, const struct series *series)
@@ -136,12 +138,14 @@ static void set_present(struct series *series, bool present)
         common->shown = present ? common->shown + 1 : common->shown - 1;
 }
 
-/* Takes over the identity's own labels; without value. On failure they are freed. */
-static int put(struct family *family, struct identity *identity, struct series **out)
+/* Takes over the identity's own labels; without value. On failure they are freed. Only of 'except',
+ * which may be NULL, it may have the labels. */
+static int put(struct family *family, struct identity *identity, const struct series *except,
+               struct series **out)
 {
     struct store *store = family->store;
     uint64_t hash = 0;
-    int err = check(family, identity, &hash);
+    int err = check(family, identity, except, &hash);
     if (!err)
         err = hash_table_reserve(&store->index, store->index.n + 1);
     if (!err)
@@ -187,7 +191,7 @@ int series_new(struct family *family, struct labelset *common, const struct labe
     struct series *series;
     int err = render_own(own, n_own, &identity);
     if (!err)
-        err = put(family, &identity, &series);
+        err = put(family, &identity, NULL, &series);
     if (err)
         return err;
     if (desc->type == METRIC_HISTOGRAM && !(histogram = calloc(1, histogram_size(desc)))) {
@@ -241,7 +245,7 @@ int series_relabel(struct series **series, struct labelset *common)
     struct series *after;
     if (before->own && !identity.own)
         return -ENOMEM;
-    int err = put(chunk->family, &identity, &after);
+    int err = put(chunk->family, &identity, *series, &after);
     if (err)
         return err;
     *value_of(after) = *value_of(*series);

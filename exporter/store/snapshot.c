@@ -119,10 +119,11 @@ bool snapshot_next(const struct snapshot_family *family, size_t *at, struct samp
             continue;
         i += (size_t)__builtin_ctzll(left);
         const struct identity *identity = &part->identities[i % LARGEST_CHUNK];
+        uint64_t created = identity->created_wall_ns;
         *out = (struct sample){.common = identity->common,
                                .own = identity->own ? identity->own : "",
                                .own_len = identity->own_len,
-                               .created_wall_ns = identity->created_wall_ns,
+                               .created_wall_ns = created ? created : family->first_wall_ns,
                                .u64 = part->values[i % LARGEST_CHUNK].u64}; /* whichever it is */
         *at = i + 1;
         return true;
@@ -141,8 +142,7 @@ static void copy_histograms(const struct chunk *chunk, union value *values, char
     }
 }
 
-static void snapshot_fill(struct snapshot *snapshot, const struct store *store,
-                          const struct tick *tick)
+static void snapshot_fill(struct snapshot *snapshot, const struct store *store)
 {
     struct snapshot_part *part = snapshot->parts;
     union value *values = snapshot->values;
@@ -150,11 +150,11 @@ static void snapshot_fill(struct snapshot *snapshot, const struct store *store,
     for (size_t i = 0; i < store->n_families; i++) {
         const struct family *family = store->families[i];
         struct snapshot_family *out = &snapshot->families[i];
-        *out =
-            (struct snapshot_family){.desc = family->desc, .owner = family->owner, .parts = part};
+        *out = (struct snapshot_family){.desc = family->desc,
+                                        .owner = family->owner,
+                                        .first_wall_ns = store->first_wall_ns,
+                                        .parts = part};
         for (const struct chunk *chunk = family->first; chunk; chunk = chunk->next, part++) {
-            for (size_t at = 0; at < chunk->n && store->published == 0; at++)
-                chunk->identities[at].created_wall_ns = tick->wall_ns;
             part->values = values;
             part->identities = chunk->identities;
             memcpy(part->present, chunk->present, sizeof part->present);
@@ -223,7 +223,9 @@ int store_publish(struct store *store, const struct tick *tick)
         snapshot_free(snapshot);
         return err;
     }
-    snapshot_fill(snapshot, store, tick);
+    if (store->first_wall_ns == 0)
+        store->first_wall_ns = tick->wall_ns;
+    snapshot_fill(snapshot, store);
     snapshot->number = ++store->published;
     snapshot->origin = store->origin;
     snapshot->origin.tick = *tick;

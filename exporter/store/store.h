@@ -75,8 +75,8 @@ bool series_present(const struct series *series);
 uint64_t series_u64(const struct series *series);
 double series_double(const struct series *series);
 
-/* Its values under other common labels, as a new series, in its place. -EEXIST, -ENOMEM: unchanged.
- */
+/* Its values under other common labels, or equal ones, as a new series, in its place. -EEXIST
+ * (another series has these), -ENOMEM: unchanged. */
 int series_relabel(struct series **series, struct labelset *common);
 
 /* Where what is published from now on comes from; the text is static. Until then "" and false. */
@@ -103,8 +103,8 @@ struct sample {
     const struct labelset *common; /* or NULL */
     const char *own;               /* rendered own labels, or "" */
     size_t own_len;
-    uint64_t created_wall_ns; /* the last tick published before the series was made (the first one
-                                 published, for those made earlier): for _created */
+    uint64_t created_wall_ns; /* of the last tick published before the series was made (the first
+                                 that had a time, if it was made earlier): for _created */
     union {
         uint64_t u64;
         double number;
@@ -115,7 +115,8 @@ struct sample {
 struct snapshot_family {
     const struct metric_desc *desc;
     const char *owner;
-    size_t n; /* samples, of what is present */
+    size_t n;               /* samples, of what is present */
+    uint64_t first_wall_ns; /* the first time published, 0: none yet: of what was made earlier */
     const struct snapshot_part *parts;
     size_t n_parts;
 };

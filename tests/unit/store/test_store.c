@@ -237,6 +237,11 @@ TEST(test_relabel)
     assert_int_equal(sample_at(after, 0, 1).created_wall_ns, 1000);
     snapshot_release(before);
     snapshot_release(after);
+    struct labelset *same = new_set("new"); /* its own labels are no other series' */
+    assert_int_equal(series_relabel(&series, same), 0);
+    assert_int_equal(labelset_shown(new), 0);
+    assert_int_equal(series_relabel(&series, new), 0);
+    labelset_unref(same);
     assert_int_equal(series_u64(series), 7);
     assert_int_equal(labelset_shown(old), 0);
     assert_int_equal(labelset_shown(new), 1);
@@ -374,10 +379,13 @@ TEST(test_created)
     struct store *store = new_store();
     struct family *family = add_family(store, &reads);
     add_series(family, NULL, "n", "early");
+    struct snapshot *snapshot = publish(store, 0); /* as a replay begins: without a time */
+    assert_int_equal(sample_at(snapshot, 0, 0).created_wall_ns, 0);
+    snapshot_release(snapshot);
     snapshot_release(publish(store, 5));
     snapshot_release(publish(store, 6));
     add_series(family, NULL, "n", "late");
-    struct snapshot *snapshot = publish(store, 7);
+    snapshot = publish(store, 7);
     assert_int_equal(sample_at(snapshot, 0, 0).created_wall_ns, 5000);
     assert_int_equal(sample_at(snapshot, 0, 1).created_wall_ns, 6000);
     snapshot_release(snapshot);
