@@ -31,7 +31,8 @@ struct exporter {
     struct thresholds thresholds;
     struct descriptor_shares descriptors;
     struct descriptor_shares allowed; /* the same, were memory no matter */
-    bool room_said;
+    enum log_level room_said;         /* of the line about it; LOG_LEVEL_DEBUG: none yet */
+    size_t room_found;                /* containers that it was looked at for */
 
     struct sources sources;
     struct container_table *table;

@@ -12,29 +12,37 @@ static void reserve_live(struct exporter *e, const struct container_diff *diff)
         log_error(e->log, "exporter", "out of memory: some containers are not on the page /");
 }
 
-/* Once there are containers, for it is what is open for them that tells what each takes. A warning
- * where there is no room for as many as may be expected here; else what --containers.max has of
- * that is no lack. */
+/* Once there are containers, for it is what is open for them that tells what each takes, and as
+ * they become more. A warning where there is no room for as many as may be expected here; else what
+ * --containers.max has of that is no lack. */
 static void say_room(struct exporter *e)
 {
     size_t found = container_table_count(e->table, CONTAINERS_MONITORED) +
                    container_table_count(e->table, CONTAINERS_OVER_LIMIT);
-    size_t max = e->options->containers_max, wanted = counting_containers(found, max), each;
-    if (e->room_said || found == 0 || is_replay(e))
+    if (e->room_said == LOG_LEVEL_WARN || found <= e->room_found || is_replay(e))
         return;
-    e->room_said = true;
-    size_t limit = descriptors_limit(), held = e->allowed.containers;
-    size_t counted = sources_room(&e->sources, e->allowed.counters, &each);
-    if (counted < held)
-        log_write(e->log, counted < wanted ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, "exporter",
+    size_t each, counted = sources_room(&e->sources, e->allowed.counters, &each);
+    if (each == 0 && !e->sources.eventless)
+        return; /* perf has refused all so far */
+    size_t limit = descriptors_limit(), max = e->options->containers_max;
+    bool by_perf = counted < e->allowed.containers;
+    size_t room = by_perf ? counted : e->allowed.containers;
+    enum log_level level = room < counting_containers(found, max) ? LOG_LEVEL_WARN : LOG_LEVEL_INFO;
+    bool say = room < max && level > e->room_said;
+    e->room_found = found;
+    if (!say)
+        return;
+    e->room_said = level;
+    if (by_perf)
+        log_write(e->log, level, "exporter",
                   "%zu file descriptors are enough for the counters of at most %zu containers, at "
                   "%zu each by perf, not for --containers.max=%zu: raise LimitNOFILE= or ulimit -n",
-                  limit, counted, each, max);
-    else if (held < max)
-        log_write(e->log, held < wanted ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, "exporter",
+                  limit, room, each, max);
+    else
+        log_write(e->log, level, "exporter",
                   "%zu file descriptors are enough for at most %zu containers, not for "
                   "--containers.max=%zu: raise LimitNOFILE= or ulimit -n",
-                  limit, held, max);
+                  limit, room, max);
 }
 
 /* Everyone who keeps something per container, in the order that container_labels.h demands. */

@@ -57,6 +57,7 @@ void supervisor_init(struct supervisor *self, const struct supervisor_ops *ops,
     sigset_t children;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         signal(others[i], SIG_IGN);
+    signal(SIGCHLD, SIG_DFL); /* who inherits it ignored hears of no child */
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);
     sigprocmask(SIG_SETMASK, &children, NULL);
