@@ -202,7 +202,7 @@ static void walk(struct probe_collector *self, struct state_fields *fields)
 {
     uint32_t n_local =
         self->n_local < CALM_MIN_READINGS ? (uint32_t)self->n_local : CALM_MIN_READINGS;
-    self_test_keep(self->test, fields);
+    self_test_serialise(self->test, fields);
     state_u32(fields, &n_local, CALM_MIN_READINGS);
     hit_calibration_serialise(&self->hits, fields);
     hour_percentile_serialise(&self->local, fields);

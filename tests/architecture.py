@@ -17,7 +17,7 @@ what those reach. Beyond them, the rules of the house that a program can check:
   writes      only who has a file of its own opens one for writing, makes, renames or removes one:
               the governor's exporter/governor/act/journal/fswrite.c, the recorder, the state; only the probe
               sets an affinity, its own
-  folders     no folder of more than 25 source files
+  folders     no folder of exporter/ and collectors/ has more than 25 source files
   state       no mutable file-scope state outside main.c
   exits       nothing but main.c ends the process
 

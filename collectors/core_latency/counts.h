@@ -31,7 +31,7 @@ void counts_take(const struct window_sum *sum, enum group group, const struct fa
                  struct counts *out);
 
 /*
- * What latency_estimate_sums needs. Of GROUP_MISSES stalled cycles take the occupancy's place,
+ * What core_latency_estimate_sums needs. Of GROUP_MISSES stalled cycles take the occupancy's place,
  * and what comes out is no latency. -ENODATA: no latency from this window, and nothing wrong;
  * -ERANGE: implausible: reads without cycles or without occupancy.
  */

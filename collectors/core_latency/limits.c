@@ -34,7 +34,7 @@ void limits_update(struct limits *limits, double machine_seconds, double machine
 void limits_serialise(struct limits *limits, struct state_fields *fields)
 {
     normal_serialise(&limits->normal, fields);
-    state_double(fields, &limits->caches_seconds, 0, KEEP_LATENCY_MAX_SECONDS);
+    state_double(fields, &limits->caches_seconds, 0, LATENCY_MAX_SECONDS);
     state_u32(fields, &limits->told, BASES);
     state_u64(fields, &limits->since_ns, fields->mono_ns);
 }

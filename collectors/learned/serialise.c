@@ -79,11 +79,11 @@ void traffic_fit_serialise(struct traffic_fit *fit, double max_value, struct sta
 
 static void usual_serialise(struct usual *usual, struct state_fields *fields)
 {
-    state_double(fields, &usual->seconds, 0, KEEP_LATENCY_MAX_SECONDS);
+    state_double(fields, &usual->seconds, 0, LATENCY_MAX_SECONDS);
     state_u64(fields, &usual->newest, newest(fields, USUAL_SLICE_SECONDS));
     for (int i = 0; i < USUAL_SLICES; i++) {
         state_float(fields, &usual->at[i].length_seconds, 0, max_slice_seconds);
-        state_float(fields, &usual->at[i].latency_seconds, 0, (float)KEEP_LATENCY_MAX_SECONDS);
+        state_float(fields, &usual->at[i].latency_seconds, 0, (float)LATENCY_MAX_SECONDS);
     }
     usual_add_up(usual);
 }
@@ -91,10 +91,10 @@ static void usual_serialise(struct usual *usual, struct state_fields *fields)
 void normal_serialise(struct normal *normal, struct state_fields *fields)
 {
     state_u32(fields, &normal->calm_windows, MAX_CALM_WINDOWS);
-    state_double(fields, &normal->calm_seconds, 0, KEEP_LATENCY_MAX_SECONDS);
+    state_double(fields, &normal->calm_seconds, 0, LATENCY_MAX_SECONDS);
     state_check(fields, normal->calm_windows == 0 || normal->calm_seconds > 0);
-    traffic_fit_serialise(&normal->fit, KEEP_LATENCY_MAX_SECONDS, fields);
-    state_double(fields, &normal->extrapolated_seconds, 0, KEEP_LATENCY_MAX_SECONDS);
+    traffic_fit_serialise(&normal->fit, LATENCY_MAX_SECONDS, fields);
+    state_double(fields, &normal->extrapolated_seconds, 0, LATENCY_MAX_SECONDS);
     state_u32(fields, &normal->other_minutes, UINT32_MAX);
     state_u32(fields, &normal->waited_minutes, UINT32_MAX - 1);
     state_u32(fields, &normal->windows, MAX_MINUTE_WINDOWS);
@@ -104,9 +104,9 @@ void normal_serialise(struct normal *normal, struct state_fields *fields)
 
 static void extrapolated_serialise(struct unloaded *unloaded, struct state_fields *fields)
 {
-    traffic_fit_serialise(&unloaded->latency_fit, KEEP_LATENCY_MAX_SECONDS, fields);
+    traffic_fit_serialise(&unloaded->latency_fit, LATENCY_MAX_SECONDS, fields);
     traffic_fit_serialise(&unloaded->ratio_fit, max_ratio, fields);
-    state_double(fields, &unloaded->extrapolated_seconds, 0, KEEP_LATENCY_MAX_SECONDS);
+    state_double(fields, &unloaded->extrapolated_seconds, 0, LATENCY_MAX_SECONDS);
     state_bool(fields, &unloaded->ratio_extrapolates);
     double ratio = unloaded->ratio_extrapolates ? unloaded->extrapolated_ratio : 0;
     state_double(fields, &ratio, 0, max_ratio);
@@ -121,7 +121,7 @@ void unloaded_serialise(struct unloaded *unloaded, struct state_fields *fields)
     state_bool(fields, &unloaded->ever_calm);
     state_double(fields, &unloaded->accesses, 0, max_sum);
     state_double(fields, &unloaded->misses, 0, unloaded->accesses * max_ratio);
-    state_double(fields, &unloaded->wait_seconds, 0, unloaded->misses * KEEP_LATENCY_MAX_SECONDS);
+    state_double(fields, &unloaded->wait_seconds, 0, unloaded->misses * LATENCY_MAX_SECONDS);
     usual_serialise(&unloaded->usual, fields);
     extrapolated_serialise(unloaded, fields);
 }

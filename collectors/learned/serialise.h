@@ -17,7 +17,7 @@
 #include "exporter/state/fields.h"
 
 /* A latency above this is none that memory has. */
-#define KEEP_LATENCY_MAX_SECONDS 1e-3
+#define LATENCY_MAX_SECONDS 1e-3
 
 void calm_serialise(struct calm *calm, struct state_fields *fields);
 void hour_percentile_serialise(struct hour_percentile *hour, struct state_fields *fields);

@@ -51,7 +51,7 @@ struct nvmm_lane {
     uint64_t rfo_total;
     unsigned writers;     /* of this tick */
     unsigned ended_ticks; /* since those were read; 0: not yet */
-    bool listed;          /* in the list that is being written, or has no place there */
+    bool listed;          /* in the list that is being written, or has no room there */
     int index;            /* its index in that list; -1: none */
     struct nvmm_set series;
 };

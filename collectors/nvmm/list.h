@@ -53,9 +53,8 @@ void nvmm_list_row(struct nvmm_list *list, const struct nvmm_list_row *row);
 struct nvmm_list *nvmm_list_copy(struct double_buffer *lists);
 
 /* Any thread. Adds the document /api/v1/nvmm to 'out': who used persistent memory lately, down to
- * threads. Without lists (NULL: the collector does not run), or
- * before it shows anything, the document names no containers. 'source' says whether this machine
- * was measured. 0 or -ENOMEM. */
+ * threads. It names no containers where 'lists' is NULL, for the collector does not run, or before
+ * a list was shown. 'source' says whether this machine was measured. 0 or -ENOMEM. */
 int nvmm_page_render(struct double_buffer *lists, const char *source, struct textbuf *out);
 
 #endif

@@ -17,9 +17,10 @@ int double_buffer_new(size_t bytes, struct double_buffer **out);
 /* Accepts NULL. */
 void double_buffer_free(struct double_buffer *lists);
 
-/* The list to fill, as it was when it was filled before. Loop thread. */
+/* The hidden list, to be filled, as it was when it was filled last. Loop thread. */
 void *double_buffer_back(struct double_buffer *lists);
-/* Shows it. False: somebody is looking, and it is still hidden. Loop thread. */
+/* Shows the hidden list, and hides the other. False: somebody is looking, and nothing has changed.
+ * Loop thread. */
 bool double_buffer_swap(struct double_buffer *lists);
 
 /* The list that is shown, which stays as it is until double_buffer_unlock. Any thread. */

@@ -35,9 +35,9 @@ static bool divide(const struct group_window *window, enum role role, const stru
         if (!(now->present >> i & 1))
             continue;
         double count = (double)(now->count[i] - (then ? then->count[i] : 0)) * row_scale(then, now);
-        int socket = number_of(machine, now->cpu);
-        if (socket >= 0 && socket < n)
-            out[socket] += count;
+        int number = number_of(machine, now->cpu);
+        if (number >= 0 && number < n)
+            out[number] += count;
         else if (count > 0)
             known = false;
     }

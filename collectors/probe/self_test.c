@@ -33,7 +33,7 @@ struct self_test {
     struct cache_calibration cache;
     struct hit_calibration l2_fills, l3_fills; /* in cycles */
     bool calibrated, fills_measured;           /* here, not by --events.file */
-    struct machine kept;                       /* what self_test_keep() wrote, or read */
+    struct machine kept;                       /* what self_test_serialise() wrote, or read */
 };
 
 /* ---- calibration ---- */
@@ -217,7 +217,7 @@ int self_test_take(struct self_test *test, const struct tick *tick,
 /* ---- across a restart ---- */
 
 /* Reading: only what this machine's calibration could have found. */
-void self_test_keep(struct self_test *test, struct state_fields *fields)
+void self_test_serialise(struct self_test *test, struct state_fields *fields)
 {
     const struct facts *facts = test->env->facts;
     struct machine *kept = &test->kept;

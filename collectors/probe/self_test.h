@@ -27,7 +27,7 @@ int self_test_take(struct self_test *test, const struct tick *tick,
 
 /* Across a restart, as collectors/learned/serialise.h says; after reading, the second one: what did
  * not fit is not known. */
-void self_test_keep(struct self_test *test, struct state_fields *fields);
+void self_test_serialise(struct self_test *test, struct state_fields *fields);
 void self_test_recall(struct self_test *test, bool fits);
 
 #endif

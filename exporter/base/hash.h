@@ -37,7 +37,7 @@ static inline uint64_t hash_text(const char *text, uint32_t more)
 
 /*
  * A keyed hash for tables whose keys a tenant chooses: without the key nobody can make texts that
- * fall on one place.
+ * fall into one bucket.
  *
  * SipHash-2-4 of J.-P. Aumasson and D. J. Bernstein, "SipHash: a fast short-input PRF" (INDOCRYPT
  * 2012).

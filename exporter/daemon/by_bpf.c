@@ -16,7 +16,6 @@
 #include "exporter/daemon/sources.h"
 #include "exporter/service/privileges.h"
 #include "exporter/source/bpf/bpf.h"
-#include "exporter/source/bpf/slots.h"
 #include "exporter/source/perf/detect.h"
 #include "exporter/source/perf/explain.h"
 

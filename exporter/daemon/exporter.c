@@ -135,7 +135,7 @@ static int build_collectors(struct exporter *e)
     roster_start(&e->roster, e->plan, &env);
     sources_settle(&e->sources, e->log);
     if (!e->options->once)
-        introduce_place(e->log, &e->facts.machine, e->sources.name);
+        introduce_machine(e->log, &e->facts.machine, e->sources.name);
     const struct self_config config = {
         .version = version_release(),
         .revision = version_revision(),

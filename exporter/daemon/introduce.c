@@ -60,7 +60,7 @@ static void add_count(struct textbuf *out, int n, const char *what)
         textbuf_printf(out, ", %d %s%s", n, what, n == 1 ? "" : "s");
 }
 
-void introduce_machine(struct textbuf *out, const struct machine *machine)
+void describe_machine(struct textbuf *out, const struct machine *machine)
 {
     textbuf_str(out, machine->cpu_model[0] ? machine->cpu_model : "unknown CPU");
     if (machine->microarchitecture[0])
@@ -80,11 +80,11 @@ void introduce_program(const struct log *log, int argc, char *const *argv)
     textbuf_release(&flags);
 }
 
-void introduce_place(const struct log *log, const struct machine *machine, const char *source)
+void introduce_machine(const struct log *log, const struct machine *machine, const char *source)
 {
     struct utsname kernel;
     struct textbuf words = TEXTBUF_INIT;
-    introduce_machine(&words, machine);
+    describe_machine(&words, machine);
     if (uname(&kernel) != 0)
         memset(&kernel, 0, sizeof kernel);
     log_info(log, "main", "source %s: %s; this kernel: %s %s", source,

@@ -19,10 +19,10 @@ const char *version_compiler(void);
 /* The arguments as a shell would take them. argv[0] is the program. */
 void introduce_flags(struct textbuf *out, int argc, char *const *argv);
 /* "Intel(R) Xeon(R) ..., 2 sockets, 96 CPUs, 2 NUMA nodes"; what is not known is left out. */
-void introduce_machine(struct textbuf *out, const struct machine *machine);
+void describe_machine(struct textbuf *out, const struct machine *machine);
 
 /* The line of the program, and the line of the machine. */
 void introduce_program(const struct log *log, int argc, char *const *argv);
-void introduce_place(const struct log *log, const struct machine *machine, const char *source);
+void introduce_machine(const struct log *log, const struct machine *machine, const char *source);
 
 #endif

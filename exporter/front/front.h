@@ -10,8 +10,7 @@
  * each request to the reader as a datagram; pages come back as sealed memory files that it maps
  * read-only. When the server dies, or has not moved for six seconds, its clients lose their
  * connections and the keeper starts another; when the keeper dies, the server goes with it and the
- * reader is told; when the reader
- * ends, both end.
+ * reader is told; when the reader ends, both end.
  */
 #ifndef IE_FRONT_FRONT_H
 #define IE_FRONT_FRONT_H

@@ -323,7 +323,7 @@ static int make_governor(struct run *run, char *error, size_t error_size)
                                          .allow_replay = run->flags->allow_replay,
                                          .fs = run->fs,
                                          .write = &run->remote.write,
-                                         .keeper = &run->remote.keeper,
+                                         .writer = &run->remote.writer,
                                          .restored = &run->begin->restored,
                                          .log = run->log,
                                          .decided = on_decision,

@@ -6,7 +6,7 @@
 #include "exporter/live/internal.h"
 
 /* Once, before the first tick; what is wrong in it is as if it were not there. */
-static void walk_places(struct live *live, struct state_fields *fields)
+static void walk_domains(struct live *live, struct state_fields *fields)
 {
     uint32_t n = (uint32_t)live->n_domains;
     state_u32(fields, &n, LIVE_DOMAINS);
@@ -65,7 +65,7 @@ void live_save(struct live *live, struct state_writer *out)
     if (!live)
         return;
     state_entry_begin(out, "live", "");
-    walk_places(live, &out->fields);
+    walk_domains(live, &out->fields);
     save_waits(live, &out->fields);
     state_entry_end(out);
 }
@@ -75,7 +75,7 @@ void live_restore(struct live *live, struct state *state)
     struct state_fields fields;
     if (!live || !state_claim(state, "live", "", &fields))
         return;
-    walk_places(live, &fields);
+    walk_domains(live, &fields);
     restore_waits(live, &fields);
     if (state_fits(&fields))
         return;

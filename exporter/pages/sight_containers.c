@@ -102,7 +102,7 @@ static double main_socket(const struct live_container *c)
 }
 
 /* The most that it would cost. */
-static double worst_place(const struct live_container *c)
+static double worst_elsewhere(const struct live_container *c)
 {
     double worst = NAN;
     for (int t = 0; t < LIVE_TARGETS; t++)
@@ -141,7 +141,7 @@ static double value_of(const struct sight *sight, const struct live_container *c
     case COLUMN_CPU:
         return sight->all ? c->number[LIVE_CPUS] : NAN;
     case COLUMN_ELSEWHERE:
-        return worst_place(c);
+        return worst_elsewhere(c);
     default:
         return NAN;
     }
@@ -197,8 +197,8 @@ static void add_value(struct textbuf *out, enum column column, double value)
     }
 }
 
-static void add_places(struct textbuf *out, const struct live_view *view,
-                       const struct live_container *c)
+static void add_elsewhere(struct textbuf *out, const struct live_view *view,
+                          const struct live_container *c)
 {
     bool first = true;
     for (int t = 0; t < LIVE_TARGETS; t++) {
@@ -349,7 +349,7 @@ static void add_row(struct textbuf *out, const struct table *table, const struct
         else if (column == COLUMN_SOCKET)
             add_sockets(out, c);
         else if (column == COLUMN_ELSEWHERE)
-            add_places(out, &table->sight->view, c);
+            add_elsewhere(out, &table->sight->view, c);
         else
             add_value(out, (enum column)column, value);
         textbuf_str(out, "</td>");

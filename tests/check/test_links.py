@@ -77,7 +77,7 @@ def wrong(file, link):
 
 # Made from texts of the program, a row for each.
 MADE = {SOURCE / "collectors/METRICS.md"}
-LONGEST = 600
+LONGEST = 599
 
 
 class Lines(unittest.TestCase):

@@ -7,8 +7,8 @@
  *   amd_mixes.c    containers most of whose misses the caches serve
  *   amd_run.c      one experiment as a scenario, window by window
  */
-#ifndef IE_SIMNODE_REPRODUCTIONS_AMD_H
-#define IE_SIMNODE_REPRODUCTIONS_AMD_H
+#ifndef IE_RESEARCH_AMD_H
+#define IE_RESEARCH_AMD_H
 
 #include "collectors/formulas/fill_latency.h"
 #include "tests/research/reproduce.h"

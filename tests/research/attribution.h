@@ -9,8 +9,8 @@
  *   attribution_tables.c      the page's tables of shares
  *   attribution_over_time.c   its tables of the slope, and of the targets
  */
-#ifndef IE_SIMNODE_REPRODUCTIONS_ATTRIBUTION_H
-#define IE_SIMNODE_REPRODUCTIONS_ATTRIBUTION_H
+#ifndef IE_RESEARCH_ATTRIBUTION_H
+#define IE_RESEARCH_ATTRIBUTION_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /*
  * The parts of `reproduce control`: policies that act on what is measured, on the simulated node.
  */
-#ifndef IE_SIMNODE_REPRODUCTIONS_CONTROL_H
-#define IE_SIMNODE_REPRODUCTIONS_CONTROL_H
+#ifndef IE_RESEARCH_CONTROL_H
+#define IE_RESEARCH_CONTROL_H
 
 #include "tests/research/reproduce.h"
 #include "tests/research/slowdown.h"

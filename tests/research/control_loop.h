@@ -2,8 +2,8 @@
  * Workloads under the governor that ships, in one process (control/closed_loop.h), and under the
  * paper's schemes in the simulator: the same applications, machine and length.
  */
-#ifndef IE_SIMNODE_REPRODUCTIONS_CONTROL_LOOP_H
-#define IE_SIMNODE_REPRODUCTIONS_CONTROL_LOOP_H
+#ifndef IE_RESEARCH_CONTROL_LOOP_H
+#define IE_RESEARCH_CONTROL_LOOP_H
 
 #include "tests/research/control.h"
 

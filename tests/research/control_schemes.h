@@ -1,8 +1,8 @@
 /*
  * Tables of the schemes of `reproduce control`: what they reach, and how well it is known.
  */
-#ifndef IE_SIMNODE_REPRODUCTIONS_CONTROL_SCHEMES_H
-#define IE_SIMNODE_REPRODUCTIONS_CONTROL_SCHEMES_H
+#ifndef IE_RESEARCH_CONTROL_SCHEMES_H
+#define IE_RESEARCH_CONTROL_SCHEMES_H
 
 #include "tests/research/control.h"
 

@@ -7,8 +7,8 @@
  *   latency_uncore.c       c_cache in two parts
  *   latency_run.c          one experiment as a scenario
  */
-#ifndef IE_SIMNODE_REPRODUCTIONS_LATENCY_H
-#define IE_SIMNODE_REPRODUCTIONS_LATENCY_H
+#ifndef IE_RESEARCH_LATENCY_H
+#define IE_RESEARCH_LATENCY_H
 
 #include "tests/research/reproduce.h"
 

@@ -4,8 +4,8 @@
  * A run is simulated once, each store of it seen; every period and every loss is then applied to
  * that, so that they are compared on the same stores.
  */
-#ifndef IE_SIMNODE_REPRODUCTIONS_NVMM_H
-#define IE_SIMNODE_REPRODUCTIONS_NVMM_H
+#ifndef IE_RESEARCH_NVMM_H
+#define IE_RESEARCH_NVMM_H
 
 #include "collectors/formulas/nvmm.h"
 #include "tests/research/reproduce.h"

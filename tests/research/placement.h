@@ -2,8 +2,8 @@
  * Serrano 2011 on the simulated node, and what one sample predicts: a container runs the same
  * instructions with its memory in one place after another.
  */
-#ifndef IE_SIMNODE_REPRODUCTIONS_PLACEMENT_H
-#define IE_SIMNODE_REPRODUCTIONS_PLACEMENT_H
+#ifndef IE_RESEARCH_PLACEMENT_H
+#define IE_RESEARCH_PLACEMENT_H
 
 #include "collectors/formulas/placement.h"
 #include "tests/research/reproduce.h"

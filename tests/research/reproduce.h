@@ -2,8 +2,8 @@
  * Reproductions of the papers' experiments on the simulated node: tables in Markdown, and what is
  * computed beside them. What they mean is said in the pages, tests/simnode/RESULTS-*.md.
  */
-#ifndef IE_SIMNODE_REPRODUCTIONS_REPRODUCE_H
-#define IE_SIMNODE_REPRODUCTIONS_REPRODUCE_H
+#ifndef IE_RESEARCH_REPRODUCE_H
+#define IE_RESEARCH_REPRODUCE_H
 
 #include <stdbool.h>
 #include <stdio.h>

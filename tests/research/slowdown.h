@@ -1,8 +1,8 @@
 /*
  * The parts of `reproduce slowdown`: applications, runs, per-request accounting, models.
  */
-#ifndef IE_SIMNODE_REPRODUCTIONS_SLOWDOWN_H
-#define IE_SIMNODE_REPRODUCTIONS_SLOWDOWN_H
+#ifndef IE_RESEARCH_SLOWDOWN_H
+#define IE_RESEARCH_SLOWDOWN_H
 
 #include <stdbool.h>
 #include <stddef.h>

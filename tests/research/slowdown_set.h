@@ -1,8 +1,8 @@
 /*
  * Sets of workloads of `reproduce slowdown`: simulated by several processes, measured, summed up.
  */
-#ifndef IE_SIMNODE_REPRODUCTIONS_SLOWDOWN_SET_H
-#define IE_SIMNODE_REPRODUCTIONS_SLOWDOWN_SET_H
+#ifndef IE_RESEARCH_SLOWDOWN_SET_H
+#define IE_RESEARCH_SLOWDOWN_SET_H
 
 #include "tests/research/reproduce.h"
 #include "tests/research/slowdown.h"

@@ -51,7 +51,7 @@ struct attribution_list_domain {
     unsigned n_aggressors, n_burdened;
 };
 
-/* What the double buffer has two of. */
+/* One list, of which the double buffer has two. */
 struct attribution_list {
     uint64_t wall_ns; /* of the tick; 0: there was none yet */
     bool cut;         /* there were more rows than fit */

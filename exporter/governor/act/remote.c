@@ -110,7 +110,7 @@ void remote_init(struct remote *remote, int channel, bool may)
                                      .get_affinity = fswrite_real.get_affinity,
                                      .set_affinity = set_affinity,
                                      .may_set_affinity = may_set_affinity};
-    remote->keeper = (struct journal_keeper){.context = remote,
+    remote->writer = (struct journal_writer){.context = remote,
                                              .claim = claim,
                                              .intend = intend,
                                              .release = release,

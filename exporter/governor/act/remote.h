@@ -16,7 +16,7 @@ struct remote {
     bool may_set_affinity;
     bool lost;
     struct fswrite write; /* of control files, groups and threads; opens nothing */
-    struct journal_keeper keeper;
+    struct journal_writer writer;
 };
 
 /* Not to be moved from then on. */

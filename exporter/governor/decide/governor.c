@@ -342,16 +342,16 @@ int governor_open_journal(const char *state_directory, const struct governor_set
     return err ? err : -EAGAIN;
 }
 
-/* The journal with what was open put back; of a dry run none, and a keeper's has been seen to. */
+/* The journal with what was open put back; of a dry run none, and a writer's has been seen to. */
 static int open_journal(struct governor *governor, char *error, size_t error_size)
 {
     struct governor_setup setup = governor->setup;
     const char *directory = setup.config->state_directory;
     struct restore_counts *counts = &governor->restored;
-    if (setup.keeper) {
+    if (setup.writer) {
         *counts = *setup.restored;
         if (setup.enforce)
-            journal_open_kept(&governor->journal, setup.keeper);
+            journal_open_remote(&governor->journal, setup.writer);
         return 0;
     }
     if (!setup.enforce) {

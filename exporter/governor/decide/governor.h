@@ -25,7 +25,7 @@ struct governor_setup {
     const struct fsroot *fs;
     const struct fswrite *write;
     /* Who keeps the journal, with what he has put back; NULL: it is opened, and all is put back. */
-    const struct journal_keeper *keeper;
+    const struct journal_writer *writer;
     const struct restore_counts *restored;
     const struct actuators *actuators; /* open, and the caller's to close; NULL: the machine's */
     const struct log *log;

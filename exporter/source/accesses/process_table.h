@@ -73,7 +73,7 @@ void pid_table_remove(struct pid_table *table, struct pid_entry *entry);
 void pid_table_on_exit(struct pid_table *table, struct pid_entry *entry, uint32_t tid,
                        uint64_t time_ns);
 /* A thread of it ran at this time. If the process seemed to have ended before, it has not: another
- * one of its number would have begun, of which on_life tells. */
+ * one of its number would have begun, of which pid_table_on_life() tells. */
 void pid_table_on_run(struct pid_table *table, struct pid_entry *entry, uint64_t time_ns);
 /* It lives, with a first thread: another process has its number, or another of its threads has. */
 void pid_table_on_life(struct pid_table *table, struct pid_entry *entry);

@@ -148,7 +148,7 @@ static bool bpf_check(struct source *source, enum scope_kind kind, enum group gr
     return check(self_of(source), kind, group, why) == 0;
 }
 
-static void explain_place(const struct scope *scope, int err, struct verdict *why)
+static void explain_cgroup(const struct scope *scope, int err, struct verdict *why)
 {
     if (err == -EINVAL)
         verdict_set(why, REASON_NO_DEVICE,
@@ -227,7 +227,7 @@ static int take_slot(struct bpf_source *self, struct bpf_handle *handle, const s
     struct bpf_cgroup cgroup;
     int err = bpf_cgroup_of(scope->cgroup_fd, &cgroup);
     if (err) {
-        explain_place(scope, err, why);
+        explain_cgroup(scope, err, why);
         return err;
     }
     err = bpf_counter_add(handle->counter, &cgroup, handle->user, &handle->slot);

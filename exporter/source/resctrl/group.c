@@ -49,9 +49,9 @@ static int number_of(const char *name, const char *prefix)
 
 static int add_directory(struct mon_group *group, const char *directory, bool package, int cpu)
 {
-    struct mon_directory *domain;
+    struct mon_directory *from;
     size_t row = 0;
-    if (group->n_directories == MON_DIRECTORIES || strlen(directory) >= sizeof domain->directory)
+    if (group->n_directories == MON_DIRECTORIES || strlen(directory) >= sizeof from->directory)
         return 0;
     while (row < group->n_rows && group->rows[row].cpu != cpu)
         row++;
@@ -69,9 +69,9 @@ static int add_directory(struct mon_group *group, const char *directory, bool pa
     if (!directories)
         return -ENOMEM;
     group->directories = directories;
-    domain = &directories[group->n_directories++];
-    *domain = (struct mon_directory){.package = package, .row = row};
-    memcpy(domain->directory, directory, strlen(directory) + 1);
+    from = &directories[group->n_directories++];
+    *from = (struct mon_directory){.package = package, .row = row};
+    memcpy(from->directory, directory, strlen(directory) + 1);
     return 0;
 }
 
@@ -205,39 +205,38 @@ static bool is_plausible(enum mon_value v, uint64_t grown, uint64_t window_ns)
 }
 
 /* What a directory adds to its row; a value that is not known of it is not known of the row. */
-static void take(struct mon_group *group, struct mon_directory *domain, enum mon_value v, bool read,
+static void take(struct mon_group *group, struct mon_directory *from, enum mon_value v, bool read,
                  uint64_t value, uint64_t elapsed_ns)
 {
-    struct mon_row *row = &group->rows[domain->row];
+    struct mon_row *row = &group->rows[from->row];
     uint32_t bit = 1u << v;
     bool level = levels & bit;
-    bool known = read && (level || ((domain->had & bit) && value >= domain->last[v] &&
-                                    is_plausible(v, value - domain->last[v], elapsed_ns)));
+    bool known = read && (level || ((from->had & bit) && value >= from->last[v] &&
+                                    is_plausible(v, value - from->last[v], elapsed_ns)));
     row->has |= bit;
     if (!known)
         row->known &= ~bit;
     else
-        row->value[v] += level ? value : value - domain->last[v];
-    domain->had = read ? domain->had | bit : domain->had & ~bit;
+        row->value[v] += level ? value : value - from->last[v];
+    from->had = read ? from->had | bit : from->had & ~bit;
     if (read)
-        domain->last[v] = value;
+        from->last[v] = value;
 }
 
 /* False: it is not there any more. */
-static bool read_directory(struct mon_group *group, struct mon_directory *domain,
-                           uint64_t elapsed_ns)
+static bool read_directory(struct mon_group *group, struct mon_directory *from, uint64_t elapsed_ns)
 {
-    int directory = mon_open_directory(group->fd, domain->directory);
+    int directory = mon_open_directory(group->fd, from->directory);
     bool there = false;
     for (int v = 0; v < MON_VALUES; v++) {
         uint64_t value = 0;
-        if (values[v].package != domain->package)
+        if (values[v].package != from->package)
             continue;
         int err = directory < 0 ? directory : read_value(directory, v, &value);
         there |= err != -ENOENT && err != -ENODEV;
         /* What it never had this kernel does not count; what it had, it should have. */
-        if (!err || (err != -ENOENT && err != -ENODEV) || (domain->had >> v & 1))
-            take(group, domain, v, !err, value, elapsed_ns);
+        if (!err || (err != -ENOENT && err != -ENODEV) || (from->had >> v & 1))
+            take(group, from, v, !err, value, elapsed_ns);
     }
     if (directory >= 0)
         close(directory);

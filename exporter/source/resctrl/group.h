@@ -16,7 +16,7 @@
 #include "exporter/source/machine.h"
 #include "exporter/source/role.h"
 
-/* Of domains: a CPU of each, from which everybody else knows socket and NUMA node. */
+/* resctrl's domains, each known by one of its CPUs. */
 enum mon_domain {
     MON_L3,      /* mon_L3_XX: the id of an L3 */
     MON_NODE,    /* mon_sub_L3_XX: a NUMA node that has a part of an L3 */
@@ -35,7 +35,7 @@ void mon_domains_load(struct mon_domains *domains, const struct fsroot *fs);
 /* The first CPU of the domain with this number; -1: not known. */
 int mon_domains_cpu(const struct mon_domains *domains, enum mon_domain kind, int id);
 
-/* Domains, and CPUs that stand for them. */
+/* Directories of a group, and rows: a CPU stands for each domain. */
 enum { MON_DIRECTORIES = 256, MON_ROWS = 128 };
 
 /* What one or several domains counted, those with the same first CPU. */

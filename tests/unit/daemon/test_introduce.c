@@ -24,7 +24,7 @@ TEST(test_flags)
 static void expect_machine(const struct machine *machine, const char *expected)
 {
     struct textbuf out = TEXTBUF_INIT;
-    introduce_machine(&out, machine);
+    describe_machine(&out, machine);
     assert_int_equal(textbuf_finish(&out), 0);
     assert_string_equal(out.data, expected);
     textbuf_release(&out);

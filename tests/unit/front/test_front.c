@@ -209,7 +209,7 @@ static void see(void *context, size_t route, const char *format, int code, uint6
     *seen = (struct seen){seen->calls + 1, route, format, code, count};
 }
 
-TEST(test_tally)
+TEST(test_server_counts)
 {
     struct server_counts *counts = server_counts_new();
     struct seen seen = {0};

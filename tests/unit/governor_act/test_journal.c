@@ -138,17 +138,17 @@ TEST_WITH(a_file_that_could_not_be_replaced_is_no_place_for_a_line, setup, teard
     journal_close(&journal);
 }
 
-/* ---- a keeper ---- */
+/* ---- a writer ---- */
 
-struct keeper {
+struct writer {
     int err;
     char asked[16];
 };
 
-static int note(struct keeper *keeper, const char *what)
+static int note(struct writer *writer, const char *what)
 {
-    strcat(keeper->asked, what);
-    return keeper->err;
+    strcat(writer->asked, what);
+    return writer->err;
 }
 
 static int keep_claim(void *context, const struct claim *claim)
@@ -172,38 +172,38 @@ static int keep_compact(void *context)
     return note(context, "z");
 }
 
-TEST(a_keeper_has_the_file)
+TEST(a_writer_has_the_file)
 {
-    struct keeper keeper = {0};
-    const struct journal_keeper ops = {.context = &keeper,
+    struct writer writer = {0};
+    const struct journal_writer ops = {.context = &writer,
                                        .claim = keep_claim,
                                        .intend = keep_intend,
                                        .release = keep_release,
                                        .compact = keep_compact};
     struct journal journal;
     struct claim claim = claim_of("/a");
-    journal_open_kept(&journal, &ops);
+    journal_open_remote(&journal, &ops);
     assert_int_equal(journal_claim(&journal, &claim), 0);
     struct intent intent = {.claim = claim.id, .from = "a", .to = "b"};
     assert_int_equal(journal_intend(&journal, &intent), 0);
     assert_string_equal(journal.open.claims[0].set, "b");
     assert_int_equal(journal_claim(&journal, &claim), 0);
-    keeper.err = JOURNAL_REFUSED; /* of that line alone */
+    writer.err = JOURNAL_REFUSED; /* of that line alone */
     assert_int_equal(journal_claim(&journal, &claim), JOURNAL_REFUSED);
     assert_true(journal_is_refused(&journal, JOURNAL_REFUSED));
     assert_int_equal(journal.open.n, 1);
     assert_int_equal(journal.errors, 0);
     assert_false(journal.dirty);
-    keeper.err = -ENOSPC;
+    writer.err = -ENOSPC;
     assert_int_equal(journal_release(&journal, journal.open.claims[0].id), -ENOSPC);
     assert_false(journal_is_refused(&journal, -ENOSPC));
     assert_int_equal(journal.open.n, 0); /* as with a file */
     assert_int_equal(journal.errors, 1);
     assert_true(journal.dirty);
-    keeper.err = 0;
+    writer.err = 0;
     assert_int_equal(journal_compact(&journal), 0);
     assert_false(journal.dirty);
-    assert_string_equal(keeper.asked, "ciccrz");
+    assert_string_equal(writer.asked, "ciccrz");
     journal_close(&journal);
 }
 

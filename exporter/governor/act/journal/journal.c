@@ -161,10 +161,10 @@ void journal_open_nowhere(struct journal *journal)
     *journal = (struct journal){.file = {.directory = -1, .fd = -1}};
 }
 
-void journal_open_kept(struct journal *journal, const struct journal_keeper *keeper)
+void journal_open_remote(struct journal *journal, const struct journal_writer *writer)
 {
     journal_open_nowhere(journal);
-    journal->keeper = keeper;
+    journal->writer = writer;
 }
 
 void journal_close(struct journal *journal)
@@ -184,7 +184,7 @@ void journal_close(struct journal *journal)
 
 bool journal_is_refused(const struct journal *journal, int err)
 {
-    return journal->keeper && (err == JOURNAL_REFUSED || err == -ESTALE || err == -ENODEV ||
+    return journal->writer && (err == JOURNAL_REFUSED || err == -ESTALE || err == -ENODEV ||
                                err == -EXDEV || err == -EBUSY);
 }
 
@@ -199,21 +199,21 @@ static int keep(struct journal *journal, int err)
 
 static bool is_nowhere(const struct journal *journal)
 {
-    return !journal->keeper && journal->file.fd < 0;
+    return !journal->writer && journal->file.fd < 0;
 }
 
 int journal_compact(struct journal *journal)
 {
-    const struct journal_keeper *keeper = journal->keeper;
+    const struct journal_writer *writer = journal->writer;
     if (is_nowhere(journal))
         return 0;
     return keep(journal,
-                keeper ? keeper->compact(keeper->context) : journal_file_compact(&journal->file));
+                writer ? writer->compact(writer->context) : journal_file_compact(&journal->file));
 }
 
 int journal_claim(struct journal *journal, struct claim *claim)
 {
-    const struct journal_keeper *keeper = journal->keeper;
+    const struct journal_writer *writer = journal->writer;
     struct claim numbered = *claim;
     const uint64_t instead = journal_claims_find(&journal->open, claim->id) ? claim->id : 0;
     /* Before the line is written: a line without a claim would be one that nobody releases. */
@@ -222,7 +222,7 @@ int journal_claim(struct journal *journal, struct claim *claim)
         return err;
     numbered.id = ++journal->open.last_id;
     if (!is_nowhere(journal))
-        err = keep(journal, keeper ? keeper->claim(keeper->context, &numbered)
+        err = keep(journal, writer ? writer->claim(writer->context, &numbered)
                                    : journal_file_claim(&journal->file, &numbered, instead));
     if (err)
         return err;
@@ -234,13 +234,13 @@ int journal_claim(struct journal *journal, struct claim *claim)
 
 int journal_intend(struct journal *journal, const struct intent *intent)
 {
-    const struct journal_keeper *keeper = journal->keeper;
+    const struct journal_writer *writer = journal->writer;
     struct claim *claim = journal_claims_find(&journal->open, intent->claim);
     if (!claim)
         return -ENOENT;
     int err = 0;
     if (!is_nowhere(journal))
-        err = keep(journal, keeper ? keeper->intend(keeper->context, intent)
+        err = keep(journal, writer ? writer->intend(writer->context, intent)
                                    : journal_file_intend(&journal->file, intent));
     if (err)
         return err;
@@ -251,10 +251,10 @@ int journal_intend(struct journal *journal, const struct intent *intent)
 
 int journal_release(struct journal *journal, uint64_t claim)
 {
-    const struct journal_keeper *keeper = journal->keeper;
+    const struct journal_writer *writer = journal->writer;
     int err = 0;
     if (!is_nowhere(journal))
-        err = keep(journal, keeper ? keeper->release(keeper->context, claim)
+        err = keep(journal, writer ? writer->release(writer->context, claim)
                                    : journal_file_release(&journal->file, claim));
     journal_claims_remove(&journal->open, claim);
     return err;

@@ -20,7 +20,7 @@
 
 /* Who writes the journal's file where this process may not: each function does as the one of its
  * name below, but leaves 'open' alone. */
-struct journal_keeper {
+struct journal_writer {
     void *context;
     /* Which has its number; one of the same knob that is open, and not held, is released. */
     int (*claim)(void *context, const struct claim *claim);
@@ -29,13 +29,13 @@ struct journal_keeper {
     int (*compact)(void *context);
 };
 
-/* An error that no system call has: the keeper refuses. */
+/* An error that no system call has: the writer refuses. */
 enum { JOURNAL_REFUSED = -EBADRQC };
 
 struct journal {
     struct journal_claims open; /* claims; read them here, change them by the functions below */
-    const struct journal_keeper *keeper; /* NULL: the file is written here */
-    struct journal_file file;            /* its descriptors -1: in memory only, or a keeper's */
+    const struct journal_writer *writer; /* NULL: the file is written here */
+    struct journal_file file;            /* its descriptors -1: in memory only, or a writer's */
     char boot_id[BOOT_ID_MAX];
     bool dirty;      /* the last line is not, or not wholly, in the file: the next makes it anew */
     bool incomplete; /* it was empty or torn when it was opened: it may have held more */
@@ -53,12 +53,12 @@ int journal_open(struct journal *journal, const char *directory, bool make,
                  size_t error_size);
 /* One that is kept in memory only: for dry runs. */
 void journal_open_nowhere(struct journal *journal);
-/* One whose file is a keeper's, who is borrowed; nothing is open. */
-void journal_open_kept(struct journal *journal, const struct journal_keeper *keeper);
+/* One whose file is a writer's, who is borrowed; nothing is open. */
+void journal_open_remote(struct journal *journal, const struct journal_writer *writer);
 /* The file stays as it is. */
 void journal_close(struct journal *journal);
 
-/* Whether an error of one of those below concerns that line alone: the keeper refuses it, or finds
+/* Whether an error of one of those below concerns that line alone: the writer refuses it, or finds
  * something else in place. The file is as good as before. */
 bool journal_is_refused(const struct journal *journal, int err);
 

@@ -20,7 +20,7 @@ uint64_t control_nvmm_expiry_ms(uint64_t publication_ms)
 /* ---- the table ---- */
 
 /* Of the first thread that is not below this one. */
-static size_t place_of(const struct control_nvmm *table, int tid)
+static size_t position_of(const struct control_nvmm *table, int tid)
 {
     size_t from = 0, to = table->n;
     while (from < to) {
@@ -35,7 +35,7 @@ static size_t place_of(const struct control_nvmm *table, int tid)
 
 static struct control_nvmm_thread *find(const struct control_nvmm *table, int tid)
 {
-    size_t i = place_of(table, tid);
+    size_t i = position_of(table, tid);
     return i < table->n && table->threads[i].tid == tid ? &table->threads[i] : NULL;
 }
 
@@ -46,7 +46,7 @@ const struct control_nvmm_thread *control_nvmm_find(const struct control_nvmm *t
 
 static void put(struct control_nvmm *table, int tid, int group, uint64_t expires_ms)
 {
-    size_t i = place_of(table, tid);
+    size_t i = position_of(table, tid);
     struct control_nvmm_thread *at = &table->threads[i];
     memmove(at + 1, at, (table->n - i) * sizeof *at);
     *at = (struct control_nvmm_thread){.tid = tid, .group = group, .expires_ms = expires_ms};
