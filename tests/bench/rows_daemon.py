@@ -213,7 +213,7 @@ def synthetic_load(scale):
                                        8)
             report = node.answer()
             cpu = measure.cpu_seconds(node.process.pid) - cpu
-            enough = first["series"] >= 180000 or scale.smoke
+            enough = first["series"] >= 16 * scale.load_containers or scale.smoke
             good = report["missed"] == 0 and scrapes["failed"] == 0 and enough
             found.append(Row(
                 f"load: synthetic, 16 scrapers {words}", "no missed tick",
