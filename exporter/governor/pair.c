@@ -22,27 +22,16 @@
 #include "exporter/service/confine.h"
 #include "exporter/service/notify.h"
 #include "exporter/service/privileges.h"
+#include "exporter/service/supervisor.h"
 
 /* ---- the fork ---- */
 
 int pair_fork(struct pair *pair)
 {
-    int ends[2];
     const pid_t writer = getpid();
-    int err = channel_open(ends);
-    if (err)
-        return err;
-    pid_t pid = fork();
-    if (pid < 0) {
-        err = -errno;
-        close(ends[0]);
-        close(ends[1]);
-        return err;
-    }
-    *pair = (struct pair){.channel = ends[pid == 0], .decider = pid};
-    close(ends[pid != 0]);
-    if (pid > 0)
-        return 0;
+    int side = supervisor_fork(&pair->channel, &pair->decider);
+    if (side <= 0)
+        return side;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     return getppid() == writer ? 1 : -EPIPE;
 }
