@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "exporter/containers/cgroups/hierarchy.h"
@@ -245,9 +246,13 @@ static int open_of(struct source *source, int cgroup_fd, enum group group, uint6
     return source->ops->open(source, &scope, group, handle, &why);
 }
 
+/* Off the CPU before: what it did since it came there would be taken along. A move alone sleeps
+ * only where no other one was just before. */
 static void enter(const char *cgroup)
 {
+    const struct timespec moment = {.tv_nsec = 1000 * 1000};
     char path[4300];
+    assert_int_equal(nanosleep(&moment, NULL), 0);
     snprintf(path, sizeof path, "%s/cgroup.procs", cgroup);
     FILE *file = fopen(path, "we");
     assert_non_null(file);
