@@ -313,7 +313,7 @@ const char *pseudonym_of(struct pseudonyms *pseudonyms, const char *kind, const 
 {
     struct renamed *renamed = *name ? take(pseudonyms, kind, name) : NULL;
     if (renamed && !renamed->pseudonym[0])
-        snprintf(renamed->pseudonym, sizeof renamed->pseudonym, "%s-%lu", kind,
+        snprintf(renamed->pseudonym, sizeof renamed->pseudonym, "%.32s-%lu", kind,
                  pseudonyms->numbers);
     return !*name ? "" : renamed ? renamed->pseudonym : NULL;
 }
