@@ -11,16 +11,16 @@ TEST(the_default_holds_in_the_daemonset)
     for (size_t i = 0; i < sizeof cpus / sizeof *cpus; i++)
         assert_true(memory_share(512 * MIB, cpus[i]).containers >= 4096);
     struct memory_shares shares = memory_share(512 * MIB, 128);
-    assert_int_equal(shares.containers, 4592);
+    assert_int_equal(shares.containers, 4109);
     assert_int_equal(shares.counters, 461272);
     assert_int_equal(shares.counters / (128 * 7 + 1), 514); /* with a directory each */
 }
 
 TEST(less_holds_fewer)
 {
-    assert_int_equal(memory_share(512 * MIB, 256).containers, 3003);
-    assert_int_equal(memory_share(64 * MIB, 2).containers, 786);
-    assert_int_equal(memory_share(64 * MIB, 128).containers, 376);
+    assert_int_equal(memory_share(512 * MIB, 256).containers, 2788);
+    assert_int_equal(memory_share(64 * MIB, 2).containers, 631);
+    assert_int_equal(memory_share(64 * MIB, 128).containers, 336);
     assert_int_equal(memory_share(64 * MIB, 128).counters, 37809);
     assert_int_equal(memory_share(1, 128).containers, 1);
     assert_int_equal(memory_share(1, 128).counters, 0);
