@@ -39,10 +39,12 @@ def _per_cpu_bytes(containers):
 def memory(live, scale):
     measure.say("memory")
     few, many = scale.memory_containers
-    small, more = Samples(), Samples()
+    small, more, whole = Samples(), Samples(), Samples()
     for _ in range(scale.repeats):
         small.append(_resident(live, few))
         more.append((_resident(live, many) - small[-1]) / (many - few))
+        whole.append((_resident(live, many, lean=False) - _resident(live, few, lean=False))
+                     / (many - few))
     # perf.c keeps, per CPU: a row of 20 bytes, seven descriptors, nine totals.
     per_cpu = _per_cpu_bytes(scale.wide_containers) + 20 + 7 * 4 + 9 * 8
     wide = more.median() + per_cpu * (128 - measure.CPUS) / 1024
@@ -53,6 +55,8 @@ def memory(live, scale):
             "resident, all three processes, with --no-collector.probe, after scrapes in every format"),
         Row("memory: each further container", "32 KiB", more.show("KiB", 1),
             verdict(more.median(), 32), f"{many} containers against {few}, {measure.CPUS} CPUs"),
+        Row("memory: each further container, with lost_time and attribution", "32 KiB",
+            whole.show("KiB", 1), verdict(whole.median(), 32), "what is on by default"),
         Row("memory: each further container, 128 CPUs", "32 KiB", f"{wide:.1f} KiB (computed)",
             verdict(wide, 32),
             f"by {per_cpu:.0f} bytes per container and CPU: two readings and the source's "
